@@ -14,10 +14,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -38,23 +43,43 @@ func (d Digest) Whole() digest.Report {
 
 // DigestLogs sums up logs by class. A log that cannot be read, or only in part, is told in Report.Skipped; an error
 // comes with the report of what was read before it.
-func DigestLogs(ctx context.Context, o digestsource.LogOptions, show digest.Options) (Digest, error) {
-	sum, res, err := digestsource.Files(ctx, o)
+func DigestLogs(ctx context.Context, o digest.Logs, show digest.Options) (Digest, error) {
+	sum, res, err := digestsource.Files(ctx, logOptions(o))
 	return digestOf(sum, res, show), err
 }
 
+// logOptions are those of logs of MySQL's family, the only one whose logs Dyno reads.
+func logOptions(o digest.Logs) digestsource.LogOptions {
+	return digestsource.LogOptions{
+		Paths: o.Paths, Stdin: o.Stdin, Workers: o.Workers, Config: logdigest.Of(o.Config), Progress: o.Progress,
+	}
+}
+
+// ParseFilter reads the text of a filter of the statements in logs.
+func ParseFilter(text string) (digest.Filter, error) {
+	f, err := logdigest.ParseFilter(text)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Attributes lists those that statements of the families' servers and logs are known to have.
+func Attributes() []attribute.Info { return slowlog.Attributes() }
+
 // FollowLog sums up a log while it is written, until ctx ends, and hands the digest of all so far to each now and then.
 // The last one is returned.
-func FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options,
+func FollowLog(ctx context.Context, path string, o digest.Following, show digest.Options,
 	each func(Digest) error,
 ) (Digest, error) {
-	sum, res, err := digestsource.Follow(ctx, path, o, func(u digestsource.Update) error {
+	f := digestsource.FollowOptions{Config: logdigest.Of(o.Config), State: o.State, Mark: o.Mark, Every: o.Every}
+	sum, res, err := digestsource.Follow(ctx, path, f, func(u digestsource.Update) error {
 		return each(digestOf(u.Total, u.Result, show))
 	})
 	return digestOf(sum, res, show), err
 }
 
-func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Options) (d Digest) {
+func digestOf(sum *logdigest.Aggregator, res digestsource.Result, show digest.Options) (d Digest) {
 	show.Source, show.Files, show.Notes = res.Source, res.Files, res.Notes
 	d.Report, d.Each = sum.Classes(show)
 	return d
@@ -97,7 +122,7 @@ func ExplainDigest(ctx context.Context, t family.Server, r *digest.Report) error
 
 // DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote.
 // All its classes are kept.
-func DigestSide(ctx context.Context, o digestsource.LogOptions) (digest.Report, error) {
+func DigestSide(ctx context.Context, o digest.Logs) (digest.Report, error) {
 	path := o.Paths[0]
 	if path != "-" {
 		r, ok, err := readReport(path)
@@ -146,6 +171,10 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 	case r.Version > digest.Version:
 		return r, false, fmt.Errorf("read %s: its format %d is newer than this Dyno's, %d: use the Dyno that wrote "+
 			"it, or a newer one", path, r.Version, digest.Version)
+	}
+	r.Describe(Attributes())
+	if r.Global.Source != string(class.PgStatStatements) {
+		r.Dialect = mytext.Dialect{}
 	}
 	return r, true, nil
 }

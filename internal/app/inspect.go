@@ -14,10 +14,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
@@ -278,7 +278,7 @@ func (a Inspection) ExplainText(ctx context.Context, name string, login Login, s
 		return "", err
 	}
 	defer x.Close()
-	p, err := x.Explain(ctx, class.ID(sqltext.Fingerprint(sql)), db, sql)
+	p, err := x.Explain(ctx, class.ID(mytext.Fingerprint(sql)), db, sql)
 	if err != nil {
 		return "", err
 	}

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 
+	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
@@ -15,15 +15,15 @@ import (
 type Replay struct {
 	Run     loadresult.Run
 	Of      load.Replayed
-	Skipped []slowlog.Skip // what of the logs could not be read, the first digest.MaxSkips parts
-	Skips   uint64         // how many there are
+	Skipped []digest.Skip // what of the logs could not be read, the first digest.MaxSkips parts
+	Skips   uint64        // how many there are
 }
 
 // PreviewReplay tells what Replay would do with logs. Nothing is sent, and no server is needed.
 func (a Runs) PreviewReplay(
-	ctx context.Context, cfg load.ReplayConfig, logs digestsource.LogOptions,
+	ctx context.Context, cfg load.ReplayConfig, logs digest.Logs,
 ) (x Replay, err error) {
-	src, err := digestsource.OpenEntries(ctx, logs)
+	src, err := digestsource.OpenEntries(ctx, logOptions(logs))
 	if err != nil {
 		return x, err
 	}
@@ -33,10 +33,10 @@ func (a Runs) PreviewReplay(
 }
 
 // Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
-func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions,
+func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digest.Logs,
 	sink func(loadresult.Tick),
 ) (x Replay, err error) {
-	src, err := digestsource.OpenEntries(ctx, logs)
+	src, err := digestsource.OpenEntries(ctx, logOptions(logs))
 	if err != nil {
 		return x, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
 	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -130,7 +131,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 							fits(i, q) >= fits(was, q)
 					}) {
 						t.Errorf("%s: nothing serves instead of %s (%s) after %q", q, was.Name,
-							schema.PartsSQL(was.Parts), what)
+							ddl.PartsSQL(was.Parts), what)
 					}
 				}
 				for _, id := range slices.Backward(in) {

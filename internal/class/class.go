@@ -24,7 +24,7 @@ const (
 // is unknown. Counts are of completed statements unless Sampled.
 type Class struct {
 	ID          string `json:"id"`          // class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
-	Fingerprint string `json:"fingerprint"` // sqltext.Fingerprint, holds no literal
+	Fingerprint string `json:"fingerprint"` // of the statements, as their family writes it: it holds no literal
 	// Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another
 	// one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself.
 	Parsable string `json:"parsable,omitzero"`

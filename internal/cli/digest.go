@@ -18,7 +18,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/family"
-	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
@@ -38,7 +37,7 @@ type digestFlags struct {
 type digestJob struct {
 	digestFlags
 	config digest.Config
-	chosen *digest.Filter
+	chosen digest.Filter
 	show   digest.Options
 	write  func(io.Writer, app.Digest) error
 }
@@ -150,7 +149,7 @@ func (d digestFlags) job(e *env, files []string, now time.Time) (*digestJob, err
 		return nil, usagef("say what to digest: FILE..., - for standard input, or --target T; see `dyno digest --help`")
 	case d.explain && d.redact:
 		return nil, usagef("--explain-plans needs statements with their literals, which --redact hides")
-	case len(files) == 0 && (d.window < digestsource.MinWindow || d.window > time.Hour):
+	case len(files) == 0 && (d.window < digest.MinWindow || d.window > time.Hour):
 		return nil, usagef("--time %s: it takes 1s to 1h", d.window)
 	case len(files) == 0 && (d.filter != "" || d.since != "" || d.until != "" || d.sample != 0):
 		return nil, usagef("--filter, --since, --until and --sample work on logs only: a server reports only sums")
@@ -170,7 +169,7 @@ func (d digestFlags) job(e *env, files []string, now time.Time) (*digestJob, err
 	if j.show.Limit, err = digest.ParseLimit(d.limit); err != nil {
 		return nil, usagef("--limit: %v", err)
 	}
-	if j.show.OrderBy, err = digest.ParseOrder(d.orderBy); err != nil {
+	if j.show.OrderBy, err = digest.ParseOrder(d.orderBy, app.Attributes()...); err != nil {
 		return nil, usagef("--order-by: %v", err)
 	}
 	if j.chosen, err = d.into(&j.config, now); err != nil {
@@ -254,8 +253,8 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("write 2h (ago), 2026-11-21, '2026-11-21 14:00:00' or 2026-11-21T14:00:00Z")
 }
 
-func (j *digestJob) logOptions(e *env, files []string) digestsource.LogOptions {
-	return digestsource.LogOptions{
+func (j *digestJob) logOptions(e *env, files []string) digest.Logs {
+	return digest.Logs{
 		Paths: files, Stdin: e.In, Workers: j.workers, Config: j.config,
 		Progress: e.progress(),
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // followLog prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a
@@ -32,7 +32,7 @@ func (j *digestJob) followLog(ctx context.Context, e *env, path string) error {
 			return err
 		}
 	}
-	o := digestsource.FollowOptions{Config: j.config, State: j.state, Mark: j.mark(), Every: time.Second}
+	o := digest.Following{Config: j.config, State: j.state, Mark: j.mark(), Every: time.Second}
 	last := time.Now()
 	d, err := app.FollowLog(ctx, path, o, j.show, func(d app.Digest) error {
 		if j.interval == 0 || time.Since(last) < j.interval {

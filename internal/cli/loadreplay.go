@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -78,7 +78,7 @@ so far.`,
 			}
 			cfg.Speed = v
 		}
-		from := digestsource.LogOptions{Paths: logs, Stdin: e.In}
+		from := digest.Logs{Paths: logs, Stdin: e.In}
 		if _, err := choice.into(&from.Config, time.Now()); err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -180,7 +180,7 @@ func TestReplayCode(t *testing.T) {
 	}
 	f(app.Replay{}, 0, "")
 	f(app.Replay{Run: loadresult.Run{Invalid: "why"}}, exitUndecided, "why")
-	f(app.Replay{Skips: 3, Skipped: []slowlog.Skip{{File: "a", Offset: 7, Reason: "torn"}}}, exitSkipped,
+	f(app.Replay{Skips: 3, Skipped: []digest.Skip{{File: "a", Offset: 7, Reason: "torn"}}}, exitSkipped,
 		"3 parts of the log were skipped, the first a at byte 7: torn")
 }
 

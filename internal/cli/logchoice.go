@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/digest"
 )
 
@@ -21,12 +22,12 @@ func (l *logChoice) flags(f *pflag.FlagSet, does string) {
 }
 
 // into puts the choice into a configuration; the filter is nil without one.
-func (l *logChoice) into(c *digest.Config, now time.Time) (chosen *digest.Filter, err error) {
+func (l *logChoice) into(c *digest.Config, now time.Time) (chosen digest.Filter, err error) {
 	if l.filter != "" {
-		if chosen, err = digest.ParseFilter(l.filter); err != nil {
+		if chosen, err = app.ParseFilter(l.filter); err != nil {
 			return nil, usagef("--filter: %v", err)
 		}
-		c.Filter = chosen.Match
+		c.Filter = chosen
 	}
 	for _, b := range []struct {
 		name, text string

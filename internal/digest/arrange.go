@@ -27,12 +27,12 @@ func Arrange(r *Report, l Limit, o Order) {
 		}
 		sum += o.value(&r.Classes[i])
 	}
-	total := r.Global.Attributes[queryTime].Sum
+	total := r.Global.Attributes[timeKey].Sum
 	for i := range r.Classes[n:] {
 		c := &r.Classes[n+i]
 		r.Other.Classes++
 		r.Other.Count += c.Count
-		r.Other.QuerySec += c.Attributes[queryTime].Sum
+		r.Other.QuerySec += c.Attributes[timeKey].Sum
 	}
 	if total > 0 {
 		r.Other.Share = r.Other.QuerySec / total
@@ -48,7 +48,7 @@ func (o Order) value(c *Row) float64 {
 	if o.Func == Cnt {
 		return float64(c.Count)
 	}
-	key := cmp.Or(o.Key, queryTime)
+	key := cmp.Or(o.Key, timeKey)
 	if s, ok := c.Flags[key]; ok {
 		return float64(s.Yes)
 	}

@@ -5,33 +5,35 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
+
+// Names returns the short form of a class, as Row.Item has it, and the tables in it, as Row.Tables has them.
+type Names func(c queryclass.Class) (item string, tables []string)
 
 // OfClasses makes a report of what a server counted of its classes in a window, most time first. g tells the window;
 // its sums are worked out here. Of figures that are sums only the average is known, and everything where a class was
 // executed once.
-func OfClasses(classes []queryclass.Class, g Global) Report {
-	r := Report{Version: Version, Classes: []Row{}, Skipped: []slowlog.Skip{}}
+func OfClasses(classes []queryclass.Class, g Global, name Names) Report {
+	r := Report{Version: Version, Classes: []Row{}, Skipped: []Skip{}}
 	g.Attributes, g.Classes = map[string]Figures{}, len(classes)
 	sec := g.Ended.Sub(g.Began).Seconds()
 	for _, c := range classes {
-		row := rowOf(c, sec)
+		row := rowOf(c, sec, name)
 		row.FirstSeen, row.LastSeen = within(c.FirstSeen, g.Began), within(c.LastSeen, g.Ended)
 		g.Count += c.Count
 		for k, f := range row.Attributes {
 			x := g.Attributes[k]
-			g.Attributes[k] = OfSum(f.Label, f.Unit, x.Count+f.Count, x.Sum+f.Sum)
+			g.Attributes[k] = OfSum(f.Info, x.Count+f.Count, x.Sum+f.Sum)
 		}
 		r.Classes = append(r.Classes, row)
 	}
 	g.Entries = g.Count
 	if sec > 0 {
 		g.QPS = known.Of(float64(g.Count) / sec)
-		g.Concurrency = known.Of(g.Attributes[queryTime].Sum / sec)
+		g.Concurrency = known.Of(g.Attributes[timeKey].Sum / sec)
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
@@ -42,7 +44,7 @@ func OfClasses(classes []queryclass.Class, g Global) Report {
 				c.Attributes[k] = f
 			}
 		}
-		c.Share = c.Attributes[queryTime].Share.Or(0)
+		c.Share = c.Attributes[timeKey].Share.Or(0)
 	}
 	for _, k := range slices.Collect(maps.Keys(g.Attributes)) {
 		if f := g.Attributes[k]; f.Sum > 0 {
@@ -63,32 +65,31 @@ func within(t, end time.Time) time.Time {
 	return t
 }
 
-func rowOf(c queryclass.Class, sec float64) Row {
-	text := []byte(c.Text())
+func rowOf(c queryclass.Class, sec float64, name Names) Row {
+	item, tables := name(c)
 	row := Row{
-		ID: c.ID, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Text()), Tables: tables(text), Count: c.Count,
+		ID: c.ID, Fingerprint: c.Fingerprint, Item: item, Tables: tables, Count: c.Count,
 		Sampled: c.Sampled, Attributes: map[string]Figures{},
 	}
-	add := func(a slowlog.Attribute, v known.Value[float64]) {
+	add := func(a attribute.Info, v known.Value[float64]) {
 		if sum, ok := v.Get(); ok {
-			i, _ := slowlog.Known(a)
-			row.Attributes[i.Key] = OfSum(i.Label, i.Unit, c.Count, sum)
+			row.Attributes[a.Key] = OfSum(a, c.Count, sum)
 		}
 	}
-	count := func(a slowlog.Attribute, v known.Value[uint64]) {
+	count := func(a attribute.Info, v known.Value[uint64]) {
 		if n, ok := v.Get(); ok {
 			add(a, known.Of(float64(n)))
 		}
 	}
-	add(slowlog.QueryTime, known.Of(c.TimeSec))
-	add(slowlog.LockTime, c.LockSec)
-	add(slowlog.CPUTime, c.CPUSec)
-	count(slowlog.RowsSent, c.RowsSent)
-	count(slowlog.RowsExamined, c.Examined)
-	count(slowlog.RowsAffected, c.Affected)
-	count(slowlog.PagesAccessed, c.Pages)
-	count(slowlog.PagesRead, c.PagesRead)
-	count(slowlog.Errors, c.Errors)
+	add(attribute.QueryTime, known.Of(c.TimeSec))
+	add(attribute.LockTime, c.LockSec)
+	add(attribute.CPUTime, c.CPUSec)
+	count(attribute.RowsSent, c.RowsSent)
+	count(attribute.RowsExamined, c.Examined)
+	count(attribute.RowsAffected, c.Affected)
+	count(attribute.PagesAccessed, c.Pages)
+	count(attribute.PagesRead, c.PagesRead)
+	count(attribute.Errors, c.Errors)
 	if sec > 0 {
 		row.QPS, row.Concurrency = known.Of(float64(c.Count)/sec), known.Of(c.TimeSec/sec)
 	}
@@ -106,8 +107,8 @@ func rowOf(c queryclass.Class, sec float64) Row {
 }
 
 // OfSum is all that a sum tells of n values that are not negative.
-func OfSum(label string, unit slowlog.Unit, n uint64, sum float64) Figures {
-	f := Figures{Label: label, Unit: unit, Count: n, Sum: sum}
+func OfSum(i attribute.Info, n uint64, sum float64) Figures {
+	f := Figures{Info: i, Count: n, Sum: sum}
 	if n > 0 {
 		f.Avg = sum / float64(n)
 	}

@@ -1,11 +1,13 @@
 package digest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 func TestOfClasses(t *testing.T) {
@@ -16,7 +18,12 @@ func TestOfClasses(t *testing.T) {
 			ID: "B", Fingerprint: `update "T" set a = ?`, Parsable: "update `T` set a = ?", Count: 1, TimeSec: 3,
 			Users: []string{"app"},
 		},
-	}, Global{Source: "pg_stat_statements", Began: began, Ended: began.Add(10 * time.Second)})
+	}, Global{Source: "pg_stat_statements", Began: began, Ended: began.Add(10 * time.Second)},
+		func(c queryclass.Class) (string, []string) {
+			item := mytext.Item(c.Text())
+			_, table, _ := strings.Cut(item, " ")
+			return item, []string{table}
+		})
 	g := r.Global
 	if g.Count != 11 || g.Classes != 2 || g.QPS.Or(0) != 1.1 || g.Concurrency.Or(0) != 0.4 ||
 		g.Attributes["query_time"].Sum != 4 || g.Attributes["rows_sent"].Count != 10 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
@@ -89,6 +90,7 @@ type Comparison struct {
 	Totals map[ClassVerdict]int `json:"totals"`
 	// slower first, then appeared, faster, vanished, unclear, same; the greatest Impact first
 	Classes []ClassCompared `json:"classes"`
+	Dialect Dialect         `json:"-"` // of B, see Report
 }
 
 // Side is one of the two reports.
@@ -146,8 +148,9 @@ type SideFigures struct {
 
 // Averages are those of one attribute per statement.
 type Averages struct {
-	A float64 `json:"a"`
-	B float64 `json:"b"`
+	Info attribute.Info `json:"-"`
+	A    float64        `json:"a"`
+	B    float64        `json:"b"`
 }
 
 // Compare judges for every class whether B differs from A by more than noise.
@@ -169,7 +172,7 @@ func Compare(a, b Report, nameA, nameB string, o CompareOptions) Comparison {
 	c := Comparison{
 		Version: ComparisonVersion, A: sideOf(&a, nameA), B: sideOf(&b, nameB), Margin: o.Margin,
 		Confidence: o.Confidence, Totals: map[ClassVerdict]int{},
-		Classes: []ClassCompared{},
+		Classes: []ClassCompared{}, Dialect: b.Dialect,
 	}
 	inA := make(map[string]*Row, len(a.Classes))
 	for i := range a.Classes {
@@ -281,7 +284,7 @@ func (c *Comparison) both(x, y *Row) ClassCompared {
 			if row.Attributes == nil {
 				row.Attributes = map[string]Averages{}
 			}
-			row.Attributes[key] = Averages{p.Sum / float64(p.Count), q.Sum / float64(q.Count)}
+			row.Attributes[key] = Averages{q.Info, p.Sum / float64(p.Count), q.Sum / float64(q.Count)}
 		}
 	}
 	return row

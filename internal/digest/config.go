@@ -2,9 +2,11 @@ package digest
 
 import (
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 // Group tells by what statements are put together.
@@ -12,7 +14,7 @@ type Group uint8
 
 const (
 	ByFingerprint Group = iota
-	ByItem              // sqltext.Item: SELECT orders customers
+	ByItem              // the short form: SELECT orders customers
 	ByTables            // a statement counts for each of its tables
 	ByDatabase
 	ByUser
@@ -41,39 +43,63 @@ func (g Group) String() string {
 	return [...]string{"fingerprint", "item", "tables", "db", "user", "host"}[g]
 }
 
-// MaxClasses is how many classes are kept when Config.MaxClasses is 0. Statements of further ones count for one class
-// of their own, which a note tells.
-const MaxClasses = 250_000
-
 // Others is the fingerprint of the class that statements of further classes count for.
-const Others = othersName
+const Others = "(others)"
 
-// leastClasses is how many classes an Aggregator keeps that finds no Room.
-const leastClasses = 20
-
-// Config tells what an Aggregator counts and keeps. Aggregators are merged only when theirs are equal.
+// Config tells which statements of logs count, and how.
 type Config struct {
-	GroupBy Group
-	Redact  bool // keep no literal: samples have ? in place of them
-	// MaxSample is the longest sample kept, in bytes; 0 is 16 KiB. With many classes they are shorter: 4 KiB from 1000
-	// classes on, 1 KiB from 10 000 and 512 bytes from 50 000.
-	MaxSample  int
-	MaxClasses int
-	// Room, if set, is how many classes more are kept by all Aggregators that share it, beside leastClasses of each.
-	// They are not used at the same time.
-	Room     *int
+	GroupBy  Group
+	Redact   bool   // keep no literal: samples have ? in place of them
 	LeaveOwn bool   // leave out statements with Dyno's tag, which anybody can put before theirs
 	Sample   uint64 // count only the first so many entries of every class that come; 0 = all
-	// Since and Until bound Entry.At, microseconds since 1970: from Since on and before Until; 0 = no bound. With a
-	// bound an entry of unknown time is left out.
+	// Since and Until bound the time of an entry, microseconds since 1970: from Since on and before Until; 0 = no
+	// bound. With a bound an entry of unknown time is left out.
 	Since, Until int64
-	// Filter tells which entries count; nil = all. It is called before anything else is known of the entry.
-	Filter func(*slowlog.Parser, *slowlog.Entry) bool
+	Filter       Filter // which entries count; nil = all
 }
 
-// Chosen reports whether Since, Until and Filter let an entry count. The parser is that which read it, nil for a
-// general log's.
-func (c *Config) Chosen(p *slowlog.Parser, e *slowlog.Entry) bool {
-	return !(c.Since != 0 && (e.At < c.Since || e.At == 0) || c.Until != 0 && (e.At >= c.Until || e.At == 0) ||
-		c.Filter != nil && !c.Filter(p, e))
+// Filter is an expression that chooses entries of logs. The family of servers that wrote the logs reads its text, and
+// knows its own filters by their type.
+type Filter interface {
+	// Unmet lists the attributes that the filter asks for and no entry has had so far.
+	Unmet() []string
+}
+
+// Logs says which logs to sum up, and how.
+type Logs struct {
+	Paths    []string  // files and pipes; - is Stdin
+	Stdin    io.Reader // nil = there is none
+	Workers  int       // how many read at the same time; 0 = one for each processor, at most 8
+	Config   Config
+	Progress progress.Sink // bytes as stored
+}
+
+// Following says how to sum up a log while it is written.
+type Following struct {
+	Config Config
+	// State is the file that keeps what was counted and up to where, so that a later run goes on there; "" = none. Mark
+	// stands in it for what the figures depend on, such as the text of a filter: a state with another mark is refused.
+	State, Mark string
+	Every       time.Duration // between two reports; 0 = 1 s
+}
+
+// MinWindow is the shortest window in which a server is listened to.
+const MinWindow = time.Second
+
+// Options tell what a Report shows. The zero Options show all classes by their sum of Query_time.
+type Options struct {
+	Limit   Limit
+	OrderBy Order
+	Source  string // Global.Source; "" is slow_log
+	Files   []File // by their numbers
+	Notes   []string
+}
+
+// Rank95 returns the rank, from 1 for the least, of the value that P95 of Figures gives among n: the greatest of fewer
+// than ten, and the one with 5 % of all, rounded up, above it otherwise, as pt-query-digest has it.
+func Rank95(n uint64) uint64 {
+	if n < 10 {
+		return n
+	}
+	return n/100*95 + n%100*95/100
 }

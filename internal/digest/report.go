@@ -3,8 +3,8 @@ package digest
 import (
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // Version is the format of a Report's JSON. Readers take their own and older ones.
@@ -17,8 +17,32 @@ type Report struct {
 	Global  Global `json:"global"`
 	Classes []Row  `json:"classes"` // in the order asked for
 	// Other sums up the classes that were left out of Classes; its Count is 0 when none were.
-	Other   Rest           `json:"other,omitzero"`
-	Skipped []slowlog.Skip `json:"skipped"` // at most MaxSkips; Global.Skipped counts all
+	Other   Rest   `json:"other,omitzero"`
+	Skipped []Skip `json:"skipped"` // at most MaxSkips; Global.Skipped counts all
+	// Dialect writes the statements; nil where it is not known, or the report holds none as they were sent.
+	Dialect Dialect `json:"-"`
+}
+
+// Dialect is how a family of servers reads and writes statements.
+type Dialect interface {
+	// Redact returns a statement with ? for every literal and without comments.
+	Redact(sql string) string
+	// Short leaves rows and members of lists out of a long statement, with a comment in their place. What it returns is
+	// as valid as the statement was.
+	Short(sql string) string
+	// Live returns whole lines that the family's client executes as this statement and nothing else, or why there are
+	// none.
+	Live(sql string) (text, why string)
+	// ShowTable returns statements that describe a table, schema.table or one of the database db.
+	ShowTable(table, db string) []string
+}
+
+// Skip is a part of a log that could not be read.
+type Skip struct {
+	File   string `json:"file,omitzero"`
+	Offset int64  `json:"offset"` // bytes from the beginning of the (decompressed) log
+	Length int64  `json:"length"`
+	Reason string `json:"reason"`
 }
 
 // MaxSkips bounds Report.Skipped.
@@ -40,7 +64,7 @@ type Global struct {
 	// Count over the time between First and Last, or of the window
 	QPS          known.Value[float64] `json:"qps,omitzero"`
 	Concurrency  known.Value[float64] `json:"concurrency,omitzero"` // sum of query_time over that time
-	Attributes   map[string]Figures   `json:"attributes"`           // by slowlog.Info.Key
+	Attributes   map[string]Figures   `json:"attributes"`           // by attribute.Info.Key
 	Flags        map[string]Share     `json:"flags,omitempty"`      // by key: Yes and No
 	Skipped      uint64               `json:"skipped"`              // parts that could not be read
 	SkippedBytes int64                `json:"skipped_bytes"`
@@ -61,8 +85,7 @@ type File struct {
 // Rank95 among all values; Median of the middle one, or of the mean of both in the middle. Everything else is exact up
 // to rounding.
 type Figures struct {
-	Label  string               `json:"-"`
-	Unit   slowlog.Unit         `json:"-"`
+	Info   attribute.Info       `json:"-"` // a report that was read from JSON has none: see Describe
 	Count  uint64               `json:"count"`
 	Share  known.Value[float64] `json:"share,omitzero"` // of the sum over all classes, 0 to 1; unknown when that is 0
 	Sum    float64              `json:"sum"`
@@ -87,9 +110,9 @@ func (f Figures) Mean() known.Value[float64] {
 
 // Share counts the statements that had a flag set, and those that had it unset.
 type Share struct {
-	Label string `json:"-"`
-	Yes   uint64 `json:"yes"`
-	No    uint64 `json:"no"`
+	Info attribute.Info `json:"-"`
+	Yes  uint64         `json:"yes"`
+	No   uint64         `json:"no"`
 }
 
 // Row is one row of the report: all statements of one fingerprint, or of one other value when grouped by that.
@@ -165,4 +188,22 @@ type Rest struct {
 	Count    uint64  `json:"count"`
 	QuerySec float64 `json:"query_time"`
 	Share    float64 `json:"share"`
+}
+
+// Describe says what the attributes of a report are that was read from JSON, by the known ones.
+func (r *Report) Describe(known []attribute.Info) {
+	figures, flags := []map[string]Figures{r.Global.Attributes}, []map[string]Share{r.Global.Flags}
+	for _, c := range r.Classes {
+		figures, flags = append(figures, c.Attributes), append(flags, c.Flags)
+	}
+	for i := range figures {
+		for key, f := range figures[i] {
+			f.Info = attribute.Of(key, known)
+			figures[i][key] = f
+		}
+		for key, s := range flags[i] {
+			s.Info = attribute.Of(key, known)
+			flags[i][key] = s
+		}
+	}
 }

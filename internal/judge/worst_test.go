@@ -8,10 +8,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/effort"
 	"github.com/dyno-perf/dyno/test/judged"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -84,7 +84,7 @@ func (w worst) snapshot() *snapshot.Snapshot {
 			sql = all(" union ", "select @ from "+from[0]+" where @ = 5",
 				"select @ from "+from[0]+" force index (k#) where @ = 6")
 		}
-		fp := sqltext.Fingerprint(sql)
+		fp := mytext.Fingerprint(sql)
 		one := class.Class{
 			ID: class.ID(fmt.Sprint(fp, i)), Fingerprint: fp, Example: sql, Schema: "shop",
 			Origin: class.PerformanceSchema, Count: 10, TimeSec: 1000 / float64(10+i),

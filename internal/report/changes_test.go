@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -16,7 +17,7 @@ func TestChangesHoldNothingElse(t *testing.T) {
 	f := finding.Finding{
 		ID: "unused-index-1", Title: "Nothing has read the index " + x.Name + " of " + ref.String() + " for 8 d",
 		File: "my.cnf", Setting: []string{"max_connections = 5"},
-		Action: &finding.Action{SQL: schema.DropIndexSQL(ref, x.Name), Undo: schema.AddIndexSQL(ref, x)},
+		Action: &finding.Action{SQL: ddl.DropIndexSQL(ref, x.Name), Undo: ddl.AddIndexSQL(ref, x)},
 	}
 	text := Changes([]finding.Finding{f})
 	rest := strings.Replace(strings.Replace(text, f.Action.SQL+";\n", "", 1), f.Setting[0]+"\n", "", 1)
@@ -36,7 +37,7 @@ func TestChangesTogether(t *testing.T) {
 	f := func(id, index string, excludes ...string) finding.Finding {
 		return finding.Finding{
 			ID: id, Title: id, Excludes: excludes,
-			Action: &finding.Action{SQL: schema.DropIndexSQL(ref, index)},
+			Action: &finding.Action{SQL: ddl.DropIndexSQL(ref, index)},
 		}
 	}
 	text := Changes([]finding.Finding{

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a
@@ -46,7 +45,7 @@ func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Row] {
 	return func(yield func(int, digest.Row) bool) {
 		i := 0
 		for k := range all {
-			if !yield(i, digestCleanClass(k, o)) {
+			if !yield(i, digestCleanClass(k, o, r.Dialect)) {
 				return
 			}
 			i++
@@ -61,9 +60,8 @@ const digestSkips = 10
 
 // digestLine is one attribute of a table of figures.
 type digestLine struct {
-	key, label string
-	unit       slowlog.Unit
-	f          digest.Figures
+	attribute.Info
+	f digest.Figures
 }
 
 // digestOrder are the attributes that come first; the others follow by name.
@@ -73,54 +71,32 @@ var digestOrder = [...]string{
 	"tmp_tables", "tmp_disk_tables", "tmp_table_sizes", "query_length",
 }
 
-// digestLines returns the attributes in the order of the report: those of InnoDB apart from the others.
-func digestLines(m map[string]digest.Figures) (plain, innodb []digestLine) {
+// digestLines returns the attributes in the order of the report: those of statements as such, then group by group.
+func digestLines(m map[string]digest.Figures) (out []digestLine) {
 	for key, f := range m {
-		if f.Count == 0 {
-			continue
-		}
-		l := digestLine{key: key, label: f.Label, unit: f.Unit, f: f}
-		if l.label == "" { // of a report that was read back from its JSON
-			l.label, l.unit = digestLabel(key)
-		}
-		if strings.HasPrefix(key, "innodb_") {
-			innodb = append(innodb, l)
-		} else {
-			plain = append(plain, l)
+		if f.Count > 0 {
+			out = append(out, digestLine{describedAs(f.Info, key), f})
 		}
 	}
 	rank := func(l digestLine) int {
-		if i := slices.Index(digestOrder[:], l.key); i >= 0 {
+		if i := slices.Index(digestOrder[:], l.Key); i >= 0 {
 			return i
 		}
 		return len(digestOrder)
 	}
-	order := func(a, b digestLine) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.key, b.key)) }
-	slices.SortFunc(plain, order)
-	slices.SortFunc(innodb, order)
-	return plain, innodb
+	slices.SortFunc(out, func(a, b digestLine) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Key, b.Key))
+	})
+	return out
 }
 
-// digestLabel returns the label and the unit of an attribute by its key.
-func digestLabel(key string) (string, slowlog.Unit) {
-	if i, ok := attribute(key); ok {
-		return i.Label, i.Unit
+// describedAs is what an attribute is, guessed by its key where a report does not say.
+func describedAs(i attribute.Info, key string) attribute.Info {
+	if i.Label == "" {
+		return attribute.Of(key, nil)
 	}
-	u := slowlog.Count
-	if strings.HasSuffix(key, "time") || strings.HasSuffix(key, "wait") {
-		u = slowlog.Seconds
-	}
-	s := capital(strings.ReplaceAll(strings.TrimPrefix(key, "innodb_"), "_", " "))
-	return clipPlain(s, 12), u
-}
-
-// attribute is what is known of an attribute by its key.
-func attribute(key string) (i slowlog.Info, ok bool) {
-	for a := slowlog.Attribute(0); ; a++ {
-		if i, ok = slowlog.Known(a); !ok || i.Key == key {
-			return i, ok
-		}
-	}
+	i.Key = key
+	return i
 }
 
 // clipPlain cuts s to n characters, without a mark.
@@ -133,8 +109,8 @@ func clipPlain(s string, n int) string {
 
 // digestFlag is one flag of a table of figures.
 type digestFlag struct {
-	key, label string
-	s          digest.Share
+	attribute.Info
+	s digest.Share
 }
 
 // digestFlags returns the flags that were set at least once, by name.
@@ -144,18 +120,14 @@ func digestFlags(m map[string]digest.Share) (out []digestFlag) {
 		if s.Yes == 0 {
 			continue
 		}
-		l := s.Label
-		if l == "" {
-			l, _ = digestLabel(key)
-		}
-		out = append(out, digestFlag{key, l, s})
+		out = append(out, digestFlag{describedAs(s.Info, key), s})
 	}
 	return out
 }
 
 // write writes a value of the line.
 func (l digestLine) write(v float64) string {
-	if l.unit == slowlog.Seconds {
+	if l.Unit == attribute.Seconds {
 		return digestTime(v)
 	}
 	return digestAmount(v, 1024)
@@ -192,7 +164,7 @@ func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
 }
 
 // digestCleanClass is digestClean for one class.
-func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
+func digestCleanClass(k digest.Row, o DigestOptions, d digest.Dialect) digest.Row {
 	figures := finiteFigures(k.Attributes) // most of a class, and hardly ever in need of a copy
 	k.Attributes = nil
 	k = clamped(k)
@@ -200,8 +172,12 @@ func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
 	if o.Redact {
 		k.Plan = redactedPlan(k.Plan)
 		for _, s := range []*digest.Sample{k.Worst, k.Typical} {
-			if s != nil {
-				s.SQL = string(sqltext.Redact(nil, []byte(s.SQL)))
+			switch {
+			case s == nil:
+			case d == nil:
+				s.SQL = "?" // what of it is a literal is not known
+			default:
+				s.SQL = d.Redact(s.SQL)
 			}
 		}
 	}
@@ -211,7 +187,7 @@ func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
 // RedactDigest takes the literals out of a report that somebody else wrote, as Redact does of one that is rendered.
 func RedactDigest(r *digest.Report) {
 	for i := range r.Classes {
-		r.Classes[i] = digestCleanClass(r.Classes[i], DigestOptions{Redact: true})
+		r.Classes[i] = digestCleanClass(r.Classes[i], DigestOptions{Redact: true}, r.Dialect)
 	}
 }
 

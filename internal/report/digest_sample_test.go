@@ -3,8 +3,10 @@ package report_test
 import (
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
@@ -13,17 +15,22 @@ func figures(a slowlog.Attribute, n uint64, sum, lo, hi, share float64) digest.F
 	i, _ := slowlog.Known(a)
 	avg := sum / float64(n)
 	return digest.Figures{
-		Label: i.Label, Unit: i.Unit, Count: n, Share: known.Of(share), Sum: sum, Min: known.Of(lo),
+		Info: i, Count: n, Share: known.Of(share), Sum: sum, Min: known.Of(lo),
 		Max: known.Of(hi), Avg: avg,
 		P95: known.Of(avg + (hi-avg)*0.9), Stddev: known.Of((hi - lo) / 4), Median: known.Of(lo + (avg-lo)*0.9),
 	}
+}
+
+func infoOf(a slowlog.Attribute) attribute.Info {
+	i, _ := slowlog.Known(a)
+	return i
 }
 
 // digestSample is a digest with all that one can hold.
 func digestSample() *digest.Report {
 	at := func(s int) time.Time { return time.Date(2026, 5, 4, 10, 0, s, 0, time.UTC) }
 	r := &digest.Report{
-		Version: digest.Version,
+		Version: digest.Version, Dialect: mytext.Dialect{},
 		Global: digest.Global{
 			Source: "slow_log", Files: []digest.File{
 				{Name: "slow.log.1.gz", Bytes: 7311, Entries: 700},
@@ -40,17 +47,17 @@ func digestSample() *digest.Report {
 				"innodb_io_r_wait":      figures(slowlog.InnoDBIOReadWait, 1200, 12.5, 0, 1.1, 1),
 				"innodb_pages_distinct": figures(slowlog.InnoDBPagesDistinct, 1200, 123456, 1, 8000, 1),
 				"query_length":          figures(slowlog.QueryLength, 2486, 250000, 5, 4000, 1),
-				"zebra_count":           {Label: "Zebra count", Count: 3, Sum: 6, Avg: 2},
+				"zebra_count":           {Info: attribute.Info{Label: "Zebra count"}, Count: 3, Sum: 6, Avg: 2},
 			},
 			Flags: map[string]digest.Share{
-				"full_scan": {Label: "Full scan", Yes: 620, No: 1866},
-				"filesort":  {Label: "Filesort", No: 2486},
+				"full_scan": {Info: infoOf(slowlog.FullScan), Yes: 620, No: 1866},
+				"filesort":  {Info: infoOf(slowlog.Filesort), No: 2486},
 			},
 			Skipped: 12, SkippedBytes: 4711, Filtered: 17, Own: 4,
 			Notes: []string{"the clock went back by 3 s at byte 512"},
 		},
 		Other: digest.Rest{Classes: 5, Count: 86, QuerySec: 2.5, Share: 0.008},
-		Skipped: []slowlog.Skip{
+		Skipped: []digest.Skip{
 			{File: "slow.log", Offset: 512, Length: 64, Reason: "no header before it"},
 			{Offset: 4096, Length: 1, Reason: "torn"},
 			{File: "gone.log", Reason: "no such file"},
@@ -71,7 +78,7 @@ func digestSample() *digest.Report {
 				"rows_examined":    figures(slowlog.RowsExamined, 1200, 60000000, 5, 2500000, 0.95),
 				"innodb_io_r_wait": figures(slowlog.InnoDBIOReadWait, 1200, 12.5, 0, 1.1, 1),
 			},
-			Flags:     map[string]digest.Share{"full_scan": {Label: "Full scan", Yes: 600, No: 600}},
+			Flags:     map[string]digest.Share{"full_scan": {Info: infoOf(slowlog.FullScan), Yes: 600, No: 600}},
 			Histogram: [8]uint64{0, 0, 0, 40, 260, 700, 200, 0}, FirstSeen: at(0),
 			LastSeen: at(600), PerMinute: minutes,
 			Hosts: []digest.Tally{

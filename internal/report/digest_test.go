@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/report"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,7 +80,7 @@ func TestDigestJSONIsTheReport(t *testing.T) {
 			want.Classes = []digest.Row{}
 		}
 		if want.Skipped == nil {
-			want.Skipped = []slowlog.Skip{}
+			want.Skipped = []digest.Skip{}
 		}
 		if want.Global.Attributes == nil {
 			want.Global.Attributes = map[string]digest.Figures{}
@@ -381,7 +381,7 @@ func TestSampledClassHasNoMean(t *testing.T) {
 			k := r.Classes[0]
 			k.Sampled, k.Count = sampled, 7
 			k.Attributes = map[string]digest.Figures{"query_time": {
-				Label: "Exec time", Unit: slowlog.Seconds, Count: 7,
+				Info: attribute.QueryTime, Count: 7,
 				Sum: 21.5, Avg: 3.0714, Estimated: sampled,
 			}}
 			one := *r

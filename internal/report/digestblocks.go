@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -251,8 +251,8 @@ func sparkPath(counts []uint64, width, height float64) string {
 	return b.String()
 }
 
-func sampleSQL(s *digest.Sample) string {
-	return shortSQL(s.SQL) + map[bool]string{true: " …"}[s.Cut]
+func sampleSQL(s *digest.Sample, d digest.Dialect) string {
+	return digestShort(d, s.SQL) + map[bool]string{true: " …"}[s.Cut]
 }
 
 func digestAll(c *digest.Report) section {
@@ -276,7 +276,7 @@ func digestSection(c *digest.Report, k digest.Row, anchor string, f form) sectio
 		classFacts(&k))
 	sample := func(name string, x *digest.Sample) {
 		title := name + ": " + sampleNote(x, len(c.Global.Files) > 1)
-		s.Body = append(s.Body, fold{title, []block{code{"", "sql", sampleSQL(x)}}})
+		s.Body = append(s.Body, fold{title, []block{code{"", "sql", sampleSQL(x, c.Dialect)}}})
 	}
 	if k.Worst != nil && k.Worst.SQL != "" {
 		sample("Worst", k.Worst)
@@ -289,23 +289,14 @@ func digestSection(c *digest.Report, k digest.Row, anchor string, f form) sectio
 }
 
 // digestName is the whole name of an attribute, where the layout of the text has no room for it.
-func digestName(key, label string) string {
-	switch key {
-	case "query_time", "query_length":
-		return label
-	}
-	if i, ok := attribute(key); ok {
-		return strings.ReplaceAll(i.Name, "_", " ")
-	}
-	return label
-}
+func digestName(i attribute.Info) string { return cmp.Or(i.Title, i.Label) }
 
 // plain writes a value of the line with three digits, in units that are written out.
 func (l digestLine) plain(v float64) string {
-	switch l.unit {
-	case slowlog.Seconds:
+	switch l.Unit {
+	case attribute.Seconds:
 		return unit.Seconds(v)
-	case slowlog.Bytes:
+	case attribute.Bytes:
 		return unit.Bytes(v)
 	default:
 		return unit.Count(v)
@@ -319,11 +310,10 @@ func digestFigures(m, all map[string]digest.Figures) table {
 		t.Head = append(t.Head, "pct")
 	}
 	t.Head = append(t.Head, digestHeads[:]...)
-	plain, innodb := digestLines(m)
-	for _, l := range append(plain, innodb...) {
-		row := []string{Visible(digestName(l.key, l.label), false)}
+	for _, l := range digestLines(m) {
+		row := []string{Visible(digestName(l.Info), false)}
 		if all != nil {
-			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
+			row = append(row, digestPercent(l.f.Sum, all[l.Key].Sum))
 		}
 		t.Rows = append(t.Rows, append(row, l.cells(none, l.plain)...))
 	}
@@ -332,7 +322,7 @@ func digestFigures(m, all map[string]digest.Figures) table {
 
 func flagsText(m map[string]digest.Share) string {
 	return strings.Join(each(digestFlags(m), func(f digestFlag) string {
-		return digestName(f.key, f.label) + " " + digestPercent(float64(f.s.Yes), float64(f.s.Yes+f.s.No)) + " %"
+		return digestName(f.Info) + " " + digestPercent(float64(f.s.Yes), float64(f.s.Yes+f.s.No)) + " %"
 	}), ", ")
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -75,7 +76,7 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 		if err := os.WriteFile(script, []byte("SELECT 'sourced' AS x;\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r := &digest.Report{}
+		r := &digest.Report{Dialect: mytext.Dialect{}}
 		for _, sql := range []string{
 			`\! touch trap`, `SELECT 1 \! touch trap`, "SELECT 1;\n\\! touch trap\n", "SELECT 1;\n\\\\! touch trap\n",
 			"system touch trap", "SELECT 1;\nsystem touch trap\n", "/* a */\nsystem touch trap",

@@ -76,7 +76,7 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 			unclear.Items = append(unclear.Items, item{Text: k.Reason})
 		}
 		if len(details) < comparedDetails && (k.Change == digest.Slower || k.Change == digest.Appeared) {
-			details = append(details, comparedDetail(k, f))
+			details = append(details, comparedDetail(k, c.Dialect, f))
 		}
 	}
 	for i, x := range unclear.Items {
@@ -154,21 +154,21 @@ func comparedRow(k *digest.ClassCompared) []string {
 }
 
 // comparedDetail is everything about a class that is slower or new.
-func comparedDetail(k *digest.ClassCompared, f form) section {
+func comparedDetail(k *digest.ClassCompared, d digest.Dialect, f form) section {
 	averages := table{Head: []string{"average", "A", "B"}, Left: 1}
 	for _, key := range slices.Sorted(maps.Keys(k.Attributes)) {
-		label, u := digestLabel(key)
-		l, x := digestLine{key: key, label: label, unit: u}, k.Attributes[key]
-		averages.Rows = append(averages.Rows, []string{digestName(key, label), l.plain(x.A), l.plain(x.B)})
+		x := k.Attributes[key]
+		l := digestLine{Info: describedAs(x.Info, key)}
+		averages.Rows = append(averages.Rows, []string{digestName(l.Info), l.plain(x.A), l.plain(x.B)})
 	}
 	s := changeSign(k.Change)
 	out := section{Over: s.Sign + " " + s.Word, Title: k.Item}
 	out.Body = []block{para{"ID " + k.ID, true}, code{"", "sql", k.Fingerprint}, averages}
 	if w := k.Worst; w != nil && w.SQL != "" {
 		if title := "Sample: " + sampleNote(w, true); f == asText {
-			out.Body = append(out.Body, code{title, "sql", clip(sampleSQL(w), extraWidth)})
+			out.Body = append(out.Body, code{title, "sql", clip(sampleSQL(w, d), extraWidth)})
 		} else {
-			out.Body = append(out.Body, fold{title, []block{code{"", "sql", sampleSQL(w)}}})
+			out.Body = append(out.Body, fold{title, []block{code{"", "sql", sampleSQL(w, d)}}})
 		}
 	}
 	return out

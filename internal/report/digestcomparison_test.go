@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
@@ -54,7 +57,8 @@ func comparedSample() *digest.Comparison {
 		return known.Of(stat.Interval{Center: c, Lo: lo, Hi: hi, N: 60, Confidence: 0.95})
 	}
 	c := &digest.Comparison{
-		Version: digest.ComparisonVersion, A: side("monday.log", 120000, 900), B: side("tuesday.log", 118000, 1400),
+		Version: digest.ComparisonVersion, Dialect: mytext.Dialect{},
+		A: side("monday.log", 120000, 900), B: side("tuesday.log", 118000, 1400),
 		Result: stat.Worse, Margin: 0.1, Confidence: 0.95, Judged: 4,
 		Reasons: []string{"SELECT shop.orders takes ×3.1 as long and is 40 % of B's query time"},
 		Notes:   []string{"B skipped 3 parts of its log"},
@@ -69,8 +73,9 @@ func comparedSample() *digest.Comparison {
 				Adjusted: known.Of(0.0001), P95: known.Of(3.3), Median: known.Of(2.9), Calls: known.Of(1.2),
 				Impact: 252, Worst: r.Classes[0].Worst,
 				Attributes: map[string]digest.Averages{
-					"rows_examined": {A: 12, B: 250000},
-					"lock_time":     {A: 0.0001, B: 0.0002}, "bytes_sent": {A: 1024, B: 2048},
+					"rows_examined": {Info: attribute.RowsExamined, A: 12, B: 250000},
+					"lock_time":     {Info: attribute.LockTime, A: 0.0001, B: 0.0002},
+					"bytes_sent":    {Info: infoOf(slowlog.BytesSent), A: 1024, B: 2048},
 				},
 			},
 			{

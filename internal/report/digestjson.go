@@ -9,7 +9,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // DigestJSON writes a digest as one JSON object: the Report's fields by their JSON names, one class a line, so that a
@@ -19,7 +18,7 @@ import (
 func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 	c := digestClean(r, o)
 	if c.Skipped == nil {
-		c.Skipped = []slowlog.Skip{}
+		c.Skipped = []digest.Skip{}
 	}
 	return writeClasses(w, "digest", c, o.classes(r))
 }

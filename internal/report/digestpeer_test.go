@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/report"
 )
@@ -81,7 +82,7 @@ func TestDigestTextBesideThePeer(t *testing.T) {
 
 	p := slowlog.NewParser()
 	p.Reset([]byte(log), 0, slowlog.State{})
-	a := digest.New(digest.Config{})
+	a := logdigest.New(logdigest.Config{})
 	var e slowlog.Entry
 	for p.Next(&e) {
 		a.Add(p, &e, 0)

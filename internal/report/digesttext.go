@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 const (
@@ -96,7 +94,7 @@ func (p *digestText) head() {
 	if t := globalRange(g); t != "" {
 		p.line("Time range: " + t)
 	}
-	if plain, innodb := digestLines(g.Attributes); len(plain)+len(innodb) > 0 {
+	if len(digestLines(g.Attributes)) > 0 {
 		p.heads("")
 	}
 	p.figures(g.Attributes, nil)
@@ -121,16 +119,17 @@ func (p *digestText) heads(first string) {
 
 // figures are the attributes, with their shares of all statements' where these are given.
 func (p *digestText) figures(m, all map[string]digest.Figures) {
-	plain, innodb := digestLines(m)
-	for i, l := range append(plain, innodb...) {
-		if i == len(plain) {
-			p.line("InnoDB:")
+	group := ""
+	for _, l := range digestLines(m) {
+		if l.Group != group {
+			group = l.Group
+			p.line(group + ":")
 		}
 		pct := ""
 		if all != nil {
-			pct = digestPercent(l.f.Sum, all[l.key].Sum)
+			pct = digestPercent(l.f.Sum, all[l.Key].Sum)
 		}
-		p.line(digestRowText(l.label, append([]string{pct}, l.cells(digestUnknown, l.write)...)...))
+		p.line(digestRowText(l.Label, append([]string{pct}, l.cells(digestUnknown, l.write)...)...))
 	}
 }
 
@@ -140,7 +139,7 @@ func (p *digestText) flags(fs []digestFlag) {
 	}
 	for _, f := range fs {
 		n := float64(f.s.Yes + f.s.No)
-		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " +
+		p.line(pad(f.Label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " +
 			padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
 	}
 }
@@ -209,7 +208,7 @@ func (p *digestText) class(k digest.Row) {
 	if !p.o.fingerprints() {
 		what = "Item"
 	}
-	if src := class.Origin(p.r.Global.Source); src != class.PerformanceSchema && src != class.Processlist {
+	if src := p.r.Global.Source; src == "" || strings.HasSuffix(src, "_log") {
 		offset := int64(0)
 		if k.Worst != nil {
 			offset = k.Worst.Offset
@@ -340,7 +339,7 @@ func (p *digestText) extras(k *digest.Row) {
 		t.SQL != k.Worst.SQL) {
 		p.item("Typical", sampleNote(t, len(p.r.Global.Files) > 1))
 		if t.SQL != k.Worst.SQL {
-			p.lines(clip(shortSQL(t.SQL), extraWidth))
+			p.lines(clip(digestShort(p.r.Dialect, t.SQL), extraWidth))
 		}
 	}
 	if len(k.Plan) > 0 {
@@ -384,45 +383,15 @@ func (p *digestText) tables(k *digest.Row) {
 		db = k.Worst.DB
 	}
 	for _, t := range k.Tables {
-		schema, name := splitTable(t)
-		if schema == "" {
-			schema = db
+		if p.r.Dialect == nil {
+			p.line("   " + t)
+			continue
 		}
-		from, full := "", quoteName(name)
-		if schema != "" {
-			from, full = " FROM "+quoteName(schema), quoteName(schema)+"."+full
+		for _, sql := range p.r.Dialect.ShowTable(t, db) {
+			p.line("   " + sql)
 		}
-		p.line("   SHOW TABLE STATUS" + from + " LIKE '" + strings.ReplaceAll(name, "'", "''") + `'\G`)
-		p.line("   SHOW CREATE TABLE " + full + `\G`)
 	}
 }
-
-func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
-
-// splitTable cuts schema.table, either part with or without quotes.
-func splitTable(s string) (schema, name string) {
-	part := func(s string) (head, rest string) {
-		if s != "" && (s[0] == '`' || s[0] == '"') {
-			if n, closed := sqltext.Quoted(s, 0); closed {
-				q := s[:1]
-				return strings.ReplaceAll(s[1:n-1], q+q, q), s[n:]
-			}
-		}
-		if n := strings.IndexByte(s, '.'); n > 0 {
-			return s[:n], s[n:]
-		}
-		return s, ""
-	}
-	a, rest := part(s)
-	if !strings.HasPrefix(rest, ".") || len(rest) == 1 {
-		return "", a + rest
-	}
-	b, more := part(rest[1:])
-	return a, b + more
-}
-
-// partitions stands in EXPLAIN for the servers from 5.1 to 5.6, which tell the partitions only when asked.
-const partitions = "EXPLAIN /*!50100 PARTITIONS*/"
 
 func (p *digestText) sample(k *digest.Row) {
 	if k.Worst == nil || k.Worst.SQL == "" {
@@ -436,8 +405,11 @@ func (p *digestText) sample(k *digest.Row) {
 		p.line(clip(k.Fingerprint, extraWidth) + `\G`)
 		return
 	}
-	sql := shortSQL(k.Worst.SQL)
-	live, why := liveSQL(sql)
+	sql := digestShort(p.r.Dialect, k.Worst.SQL)
+	text, why := "", "its dialect is not known"
+	if p.r.Dialect != nil {
+		text, why = p.r.Dialect.Live(sql)
+	}
 	if k.Worst.Cut {
 		why = "it is cut"
 	}
@@ -446,20 +418,13 @@ func (p *digestText) sample(k *digest.Row) {
 		p.lines(clip(sql, extraWidth))
 		return
 	}
-	word := ""
-	if ts := sqlTokens(sql); len(ts) > 0 {
-		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqltext.Word })
-		word = strings.ToUpper(sql[ts[max(0, i)].from:ts[max(0, i)].to])
+	p.w.text(text)
+}
+
+// digestShort leaves rows and members of lists out of a long statement, if its dialect is known.
+func digestShort(d digest.Dialect, sql string) string {
+	if d == nil {
+		return sql
 	}
-	if word == "SELECT" {
-		p.line(partitions)
-	}
-	p.w.text(live + "\n")
-	if s := asSelect(sql); s != "" {
-		if s, why := liveSQL(s); why == "" {
-			p.line("Converted for EXPLAIN")
-			p.line(partitions)
-			p.w.text(s + "\n")
-		}
-	}
+	return d.Short(sql)
 }

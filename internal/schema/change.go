@@ -1,7 +1,5 @@
 package schema
 
-import "strings"
-
 // ClauseKind names one clause of an ALTER TABLE.
 type ClauseKind string
 
@@ -26,42 +24,4 @@ type Clause struct {
 	Index      Index      `json:"index,omitzero"`
 	Option     string     `json:"option,omitzero"` // ROW_FORMAT, KEY_BLOCK_SIZE, ENGINE
 	Value      string     `json:"value,omitzero"`
-}
-
-// SQL returns the clause; empty when a part of it is not Whole.
-func (c Clause) SQL() string {
-	if !Whole(c.Definition) || !wholeParts(c.Index) || strings.ContainsAny(c.Option+c.Value, " \t\n,;()`'\"#/-") {
-		return ""
-	}
-	switch c.Kind {
-	case ModifyColumn:
-		return "MODIFY COLUMN " + Quote(c.Column) + " " + c.Definition
-	case AddColumn:
-		return "ADD COLUMN " + Quote(c.Column) + " " + c.Definition
-	case DropColumn:
-		return "DROP COLUMN " + Quote(c.Column)
-	case AddKey:
-		return AddIndexClause(c.Index)
-	case DropKey:
-		return DropIndexClause(c.Index.Name)
-	case PrimaryKey:
-		if len(c.Index.Parts) == 0 {
-			return "DROP PRIMARY KEY"
-		}
-		return "DROP PRIMARY KEY, ADD PRIMARY KEY (" + PartsSQL(c.Index.Parts) + ")"
-	case TableOption:
-		return c.Option + "=" + c.Value
-	case Rebuild:
-		return "FORCE"
-	}
-	return ""
-}
-
-// ChangeSQL returns the ALTER TABLE that makes the changes, without a semicolon.
-func ChangeSQL(t Ref, changes []Clause) string {
-	var clauses []string
-	for _, c := range changes {
-		clauses = append(clauses, c.SQL())
-	}
-	return "ALTER TABLE " + t.SQL() + " " + strings.Join(clauses, ", ")
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -232,7 +232,8 @@ func hasWords(c class.Class, words []string) bool {
 			return false
 		}
 		if tables == "" {
-			for _, t := range tablesOf(c) {
+			_, named := app.Names(c)
+			for _, t := range named {
 				if !strings.Contains(t, ".") {
 					t = c.Schema + "." + t
 				}
@@ -281,9 +282,9 @@ type ClassPlan struct {
 
 // ClassExtra returns what is kept of a class of a target beside its figures; an unknown class has nothing.
 func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
+	item, tables := app.Names(c)
 	x := ClassExtra{
-		Item: sqltext.Item(c.Fingerprint), Tables: tablesOf(c),
-		Examples: []ClassExample{}, Plans: []ClassPlan{},
+		Item: item, Tables: append([]string{}, tables...), Examples: []ClassExample{}, Plans: []ClassPlan{},
 	}
 	samples, err := s.history.Samples(ctx, target, c.ID)
 	if err != nil {
@@ -301,18 +302,6 @@ func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) 
 	}
 	x.Plans = classPlans(plans)
 	return x, nil
-}
-
-func tablesOf(c class.Class) []string {
-	out := []string{}
-	for _, t := range sqltext.Tables([]byte(c.Fingerprint)) {
-		name := t[1]
-		if t[0] != "" {
-			name = t[0] + "." + name
-		}
-		out = append(out, name)
-	}
-	return out
 }
 
 // classPlans tells of each plan what became another with it. The same plan may come again later, which is a change as
@@ -579,9 +568,9 @@ func (s *Classes) side(ctx context.Context, target string, p Period) (periodOf, 
 	r.Global.Attributes = map[string]digest.Figures{"query_time": {Count: cover.Count, Sum: cover.TimeSec}}
 	for i, id := range order {
 		c := o.classes[id]
+		item, _ := app.Names(*c)
 		x := digest.Row{
-			Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint),
-			Count: c.Count, Sampled: c.Sampled,
+			Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: item, Count: c.Count, Sampled: c.Sampled,
 		}
 		if cover.TimeSec > 0 {
 			x.Share = c.TimeSec / cover.TimeSec

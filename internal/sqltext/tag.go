@@ -1,3 +1,5 @@
+// Package sqltext holds what the text of a statement has in every family of servers: the tag of those that Dyno itself
+// sends.
 package sqltext
 
 import "strings"
@@ -19,7 +21,7 @@ func Tagged(component, id, sql string) string {
 // Own reports whether a statement carries the tag in front. A digest text has lost all comments: there it says nothing.
 func Own[T string | []byte](sql T) bool {
 	i := 0
-	for i < len(sql) && isSpace(sql[i]) {
+	for i < len(sql) && (sql[i] == ' ' || '\t' <= sql[i] && sql[i] <= '\r') {
 		i++
 	}
 	return len(sql)-i >= len(Tag) && string(sql[i:i+len(Tag)]) == Tag
@@ -28,7 +30,7 @@ func Own[T string | []byte](sql T) bool {
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r < 0x80 && (isLetter(byte(r)) || isDigit(byte(r))), r == '-', r == '_', r == '.', r == '/':
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("-_./", r):
 			return r
 		}
 		return '_'

@@ -2,8 +2,7 @@ package workload
 
 import (
 	"fmt"
-
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"strings"
 )
 
 // AppendText appends the statement with its arguments in place of the markers, for the text protocol; see
@@ -11,11 +10,11 @@ import (
 func (s *Statement) AppendText(dst []byte, args []Datum) ([]byte, error) {
 	next, done := 0, 0
 	for i := 0; i < len(s.SQL); i++ {
-		switch s.SQL[i] {
-		case '\'', '"', '`':
-			end, _ := sqltext.Quoted(s.SQL, i)
+		switch c := s.SQL[i]; {
+		case strings.IndexByte(Quotes, c) >= 0:
+			end, _ := Quoted(s.SQL, i)
 			i = end - 1
-		case '?':
+		case c == '?':
 			if next == len(args) {
 				return dst, fmt.Errorf("fill %q: more markers than its %d arguments", s.SQL, len(args))
 			}
@@ -27,6 +26,25 @@ func (s *Statement) AppendText(dst []byte, args []Datum) ([]byte, error) {
 		return dst, fmt.Errorf("fill %q: %d markers for %d arguments", s.SQL, next, len(args))
 	}
 	return append(dst, s.SQL[done:]...), nil
+}
+
+// Quotes begin and end what holds no marker, in the SQL of one family of servers or another: texts and names.
+const Quotes = "'\"`"
+
+// Quoted returns the index after the quoted part of a statement that begins at s[i], with the doubled quotes in it, and
+// whether something closes it. A backslash in a text hides the byte behind it, in single quotes and in double ones.
+func Quoted(s string, i int) (end int, closed bool) {
+	quote := s[i]
+	text := quote == '\'' || quote == '"'
+	for i++; i < len(s); i++ {
+		switch {
+		case s[i] == quote && i+1 < len(s) && s[i+1] == quote, s[i] == '\\' && text:
+			i++
+		case s[i] == quote:
+			return i + 1, true
+		}
+	}
+	return len(s), false
 }
 
 func appendQuoted(dst, s []byte) []byte {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
@@ -37,7 +38,7 @@ func serverState(t *testing.T, db *sql.DB) string {
 	}
 	for _, r := range refs {
 		var name, text string
-		if err := db.QueryRow("SHOW CREATE TABLE "+r.SQL()).Scan(&name, &text); err != nil {
+		if err := db.QueryRow("SHOW CREATE TABLE "+ddl.Name(r)).Scan(&name, &text); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(text, "\n") {

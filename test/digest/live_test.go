@@ -8,7 +8,7 @@ import (
 	"time"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // TestLive digests a server over a window in which a known number of statements runs, one of them killed and one still
@@ -55,7 +55,7 @@ func TestLive(t *testing.T) {
 		}
 		f := func(q string, n uint64) {
 			t.Helper()
-			id := queryclass.ID(sqltext.Fingerprint(q))
+			id := queryclass.ID(mytext.Fingerprint(q))
 			for _, x := range r.Classes {
 				if x.ID == id {
 					if x.Count != n {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	queryclass "github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // truth is every value of every attribute of a log, by class and attribute key, read in the plainest way: it holds a
@@ -49,7 +49,7 @@ func readTruth(text string) truth {
 		if !admin {
 			sql = strings.TrimSuffix(rest, ";\n")
 		}
-		id := queryclass.ID(sqltext.Fingerprint(sql))
+		id := queryclass.ID(mytext.Fingerprint(sql))
 		if all[id] == nil {
 			all[id] = map[string][]float64{}
 		}
@@ -149,7 +149,7 @@ func TestReadTruth(t *testing.T) {
 		"command: Quit;\n")
 	want := func(sql, key string, values ...float64) {
 		t.Helper()
-		if got := all[queryclass.ID(sqltext.Fingerprint(sql))][key]; !slices.Equal(got, values) {
+		if got := all[queryclass.ID(mytext.Fingerprint(sql))][key]; !slices.Equal(got, values) {
 			t.Errorf("%s of %q: %v, want %v", key, sql, got, values)
 		}
 	}

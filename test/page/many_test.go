@@ -12,7 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
@@ -96,7 +96,7 @@ func TestManyClasses(t *testing.T) {
 	all := make([]class.Class, n)
 	for i := range all {
 		// Words, not numbers: digits do not tell fingerprints apart.
-		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
+		fp := mytext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
 		all[i] = class.Class{
 			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
 			TimeSec: float64(i+1) / 1000, MaxSec: known.Of(0.5), Examined: known.Of(uint64(i)),

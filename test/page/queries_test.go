@@ -10,7 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
@@ -45,7 +45,7 @@ func (s *Stage) knownClass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	id := class.ID(sqltext.Fingerprint("SELECT id FROM knowns WHERE tag = 1"))
+	id := class.ID(mytext.Fingerprint("SELECT id FROM knowns WHERE tag = 1"))
 	window := fmt.Sprintf("from=%d&to=%d", from.Unix()-120, from.Unix()+240)
 	minutes(t, "the minute is kept", func() error {
 		var a struct{ Class class.Class }
@@ -130,7 +130,7 @@ func TestTwoPeriods(t *testing.T) {
 	}
 	begin := time.Now().Truncate(time.Hour).Add(-5 * time.Hour)
 	of := func(sql string, count uint64, sec float64) class.Class {
-		fp := sqltext.Fingerprint(sql)
+		fp := mytext.Fingerprint(sql)
 		return class.Class{
 			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema,
 			Count: count, TimeSec: sec, Examined: known.Of(count * 10), RowsSent: known.Of(count),

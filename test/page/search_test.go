@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
@@ -25,7 +25,7 @@ func TestSearchBeyondTheList(t *testing.T) {
 	end := time.Now().Truncate(time.Minute).Add(-time.Minute)
 	all := make([]class.Class, n)
 	for i := range all {
-		fp := sqltext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
+		fp := mytext.Fingerprint("SELECT a FROM " + letters(i) + " WHERE id = 1")
 		all[i] = class.Class{
 			ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Count: uint64(i + 1),
 			TimeSec: float64(i+1) / 1000,

@@ -13,11 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	mysqlsymptoms "github.com/dyno-perf/dyno/internal/mysql/symptoms"
 	pgsymptoms "github.com/dyno-perf/dyno/internal/postgres/symptoms"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -31,7 +31,7 @@ const (
 
 var Stock = schema.Ref{Schema: "shop", Table: "stock"}
 
-func ClassOf(sql string) string { return class.ID(sqltext.Fingerprint(sql)) }
+func ClassOf(sql string) string { return class.ID(mytext.Fingerprint(sql)) }
 
 func Working(id uint64, sql string, seconds float64) state.Session {
 	return state.Session{

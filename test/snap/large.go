@@ -11,10 +11,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -151,8 +151,8 @@ func largeClass(r *rand.Rand, tables []schema.Table, i int) class.Class {
 		sql = fmt.Sprintf("SELECT a.id FROM %s AS a WHERE a.%s = 'x' OR a.%s = 'y' AND EXISTS (SELECT 1 FROM %s AS b "+
 			"WHERE b.%s = a.id)", a.Table, col(), col(), b.Table, col())
 	}
-	sql += fmt.Sprintf(" /* made %d */", i)                      // examples of applications carry comments
-	fp := sqltext.Fingerprint(sql) + fmt.Sprintf(" /* %d */", i) // each a class of its own
+	sql += fmt.Sprintf(" /* made %d */", i)                     // examples of applications carry comments
+	fp := mytext.Fingerprint(sql) + fmt.Sprintf(" /* %d */", i) // each a class of its own
 	n := uint64(math.Exp(r.Float64()*9)) + 1
 	return class.Class{
 		ID: class.ID(fp), Fingerprint: fp, Schema: a.Schema, Origin: class.PerformanceSchema, Count: n,

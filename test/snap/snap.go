@@ -12,11 +12,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -82,7 +82,7 @@ func (m *Made) Saturated() *Made {
 
 // Exact adds a class counted by performance_schema: calls in the Window, seconds each, rows examined and sent per call.
 func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint64, more ...func(*class.Class)) *Made {
-	fp := sqltext.Fingerprint(sql)
+	fp := mytext.Fingerprint(sql)
 	c := class.Class{
 		ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls,
 		TimeSec:  float64(calls) * sec,
@@ -99,7 +99,7 @@ func (m *Made) Exact(sql string, calls uint64, sec float64, examined, sent uint6
 
 // Sampled adds a class seen by looking.
 func (m *Made) Sampled(sql string, sec float64, more ...func(*class.Class)) *Made {
-	fp := sqltext.Fingerprint(sql)
+	fp := mytext.Fingerprint(sql)
 	c := class.Class{
 		ID: class.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.Processlist, Sampled: true,
 		Count: 20, TimeSec: sec, Example: sql,

@@ -16,10 +16,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
@@ -367,7 +367,7 @@ func TestManyClasses(t *testing.T) {
 	for i := range 5000 {
 		q := fmt.Sprintf("UPDATE orders SET note = 'x' WHERE id = 3 AND %s = 1", strings.Repeat("c", i%50+1)+
 			fmt.Sprintf("_%c%c", 'a'+i/50%26, 'a'+i/1300))
-		fp := sqltext.Fingerprint(q)
+		fp := mytext.Fingerprint(q)
 		m.S.Classes = append(m.S.Classes, class.Class{
 			ID: fmt.Sprintf("%032X", i), Fingerprint: fp, Schema: "shop",
 			Origin: class.PerformanceSchema, Count: 1, TimeSec: 0.0001,

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/test/snap"
@@ -67,10 +68,10 @@ func told(m *snap.Made) (out []string) {
 		s := f.Rule
 		if f.Action != nil && len(f.Action.Changes) > 0 {
 			for _, c := range f.Action.Changes {
-				s += " (" + strings.ReplaceAll(schema.PartsSQL(c.Index.Parts), "`", "") + ")"
+				s += " (" + strings.ReplaceAll(ddl.PartsSQL(c.Index.Parts), "`", "") + ")"
 			}
 		} else if f.Action != nil {
-			s += " (" + strings.ReplaceAll(schema.PartsSQL(f.Action.Index.Parts), "`", "") + ")"
+			s += " (" + strings.ReplaceAll(ddl.PartsSQL(f.Action.Index.Parts), "`", "") + ")"
 		}
 		out = append(out, s)
 	}

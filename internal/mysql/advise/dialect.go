@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // Dialect returns the family's.
@@ -84,20 +85,20 @@ func figures() advise.Figures {
 
 type indexes struct{}
 
-func (indexes) Parts(parts []schema.IndexPart) string { return schema.PartsSQL(parts) }
+func (indexes) Parts(parts []schema.IndexPart) string { return ddl.PartsSQL(parts) }
 
-func (indexes) AddIndex(t schema.Ref, x schema.Index) string { return schema.AddIndexSQL(t, x) }
+func (indexes) AddIndex(t schema.Ref, x schema.Index) string { return ddl.AddIndexSQL(t, x) }
 
-func (indexes) DropIndex(t schema.Ref, name string) string { return schema.DropIndexSQL(t, name) }
+func (indexes) DropIndex(t schema.Ref, name string) string { return ddl.DropIndexSQL(t, name) }
 
 type alterations struct{}
 
 func (alterations) Change(t schema.Ref, changes []schema.Clause) (string, bool) {
-	return schema.ChangeSQL(t, changes), true
+	return ddl.ChangeSQL(t, changes), true
 }
 
 func (alterations) HideIndex(v *advise.View, t schema.Ref, name string) (hide, show string, ok bool) {
-	alter, off, on := "ALTER TABLE "+t.SQL()+" ALTER INDEX "+schema.Quote(name)+" ", "INVISIBLE", "VISIBLE"
+	alter, off, on := "ALTER TABLE "+ddl.Name(t)+" ALTER INDEX "+ddl.Quote(name)+" ", "INVISIBLE", "VISIBLE"
 	ok = v.AtLeast(8)
 	if v.MariaDB() {
 		off, on = "IGNORED", "NOT IGNORED"
@@ -108,8 +109,8 @@ func (alterations) HideIndex(v *advise.View, t schema.Ref, name string) (hide, s
 
 type commands struct{}
 
-func (commands) Quote(name string) string { return schema.Quote(name) }
+func (commands) Quote(name string) string { return ddl.Quote(name) }
 
-func (commands) Set(variable, value string) string { return sqltext.SetGlobal(variable, value) }
+func (commands) Set(variable, value string) string { return mytext.SetGlobal(variable, value) }
 
 func (commands) Kill(session uint64) string { return fmt.Sprintf("KILL %d", session) }

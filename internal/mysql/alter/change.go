@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -91,7 +92,7 @@ func (c Alteration) complete() (Alteration, error) {
 // accepts.
 func (c Alteration) Statement() string {
 	c, _ = c.complete()
-	s := "ALTER TABLE " + c.Table.SQL() + " " + strings.TrimSpace(c.SQL) + ", ALGORITHM=" + c.Algorithm
+	s := "ALTER TABLE " + ddl.Name(c.Table) + " " + strings.TrimSpace(c.SQL) + ", ALGORITHM=" + c.Algorithm
 	if c.Algorithm != "INSTANT" { // which takes no lock, and whose LOCK clause MySQL refuses
 		s += ", LOCK=" + c.Lock
 	}

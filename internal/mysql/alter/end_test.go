@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -43,7 +44,7 @@ func (h *holder) begin(p progress.Progress) {
 	}
 	tx, err := h.db.Begin()
 	if err == nil {
-		err = tx.QueryRow("SELECT CONNECTION_ID() FROM " + table.SQL() + " LIMIT 1").Scan(&h.id)
+		err = tx.QueryRow("SELECT CONNECTION_ID() FROM " + ddl.Name(table) + " LIMIT 1").Scan(&h.id)
 	}
 	if err != nil {
 		h.t.Errorf("begin to hold the table: %v", err)
@@ -78,7 +79,7 @@ func TestTheEndOfABuild(t *testing.T) {
 				"performance_schema_consumer_events_statements_current=ON")
 			back := func() {
 				t.Helper()
-				s.Exec(t, "ALTER TABLE "+table.SQL()+" DROP INDEX `k 1`, DROP INDEX `k 2`, DROP INDEX `k 3`, DROP "+
+				s.Exec(t, "ALTER TABLE "+ddl.Name(table)+" DROP INDEX `k 1`, DROP INDEX `k 2`, DROP INDEX `k 3`, DROP "+
 					"INDEX `k 4`")
 			}
 			// native makes the change while somebody takes the table during the build. hold lets it go; ctx ends with
@@ -112,7 +113,8 @@ func TestTheEndOfABuild(t *testing.T) {
 						return notes, alters, h, err
 					}
 					back()
-					s.Exec(t, "INSERT INTO "+table.SQL()+" (a, s, j) SELECT a, s, j FROM "+table.SQL()+" LIMIT 65536")
+					s.Exec(t, "INSERT INTO "+ddl.Name(table)+" (a, s, j) SELECT a, s, j FROM "+ddl.Name(table)+
+						" LIMIT 65536")
 				}
 				t.Fatal("the server is never seen at work")
 				return nil, 0, nil, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -93,7 +94,7 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 			return nil, t.Wrap("ask who holds "+table.String(), err)
 		}
 		h.User = state.Clip(h.User, statementLimit)
-		h.Statement = strings.ToValidUTF8(sqltext.Fingerprint(state.Clip(h.Statement, longestRead)), "?")
+		h.Statement = strings.ToValidUTF8(mytext.Fingerprint(state.Clip(h.Statement, longestRead)), "?")
 		if len(h.Statement) > statementLimit {
 			h.Statement = strings.ToValidUTF8(h.Statement[:statementLimit], "") + " …"
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -25,12 +26,12 @@ func start(t *testing.T, flavor string, rows int, settings ...string) (*servers.
 	t.Helper()
 	// A starting MariaDB clears the temporary tables of others from a directory that they share.
 	s := servers.Start(t, flavor, append(settings, "tmpdir="+t.TempDir())...)
-	s.Exec(t, "CREATE DATABASE `d``x`", "CREATE TABLE "+table.SQL()+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT "+
-		"NULL, s VARCHAR(200), j TEXT)",
-		"INSERT INTO "+table.SQL()+" (a, s, j) VALUES (1, REPEAT('x', 180), 'some words')")
+	s.Exec(t, "CREATE DATABASE `d``x`", "CREATE TABLE "+ddl.Name(table)+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT "+
+		"NOT NULL, s VARCHAR(200), j TEXT)",
+		"INSERT INTO "+ddl.Name(table)+" (a, s, j) VALUES (1, REPEAT('x', 180), 'some words')")
 	for n := 1; n < rows; n *= 2 {
-		s.Exec(t, "USE `d``x`", "INSERT INTO "+table.SQL()+" (a, s, j) SELECT FLOOR(RAND() * 1000000), SHA2(RAND(), "+
-			"256), j FROM "+table.SQL())
+		s.Exec(t, "USE `d``x`", "INSERT INTO "+ddl.Name(table)+" (a, s, j) SELECT FLOOR(RAND() * 1000000), "+
+			"SHA2(RAND(), 256), j FROM "+ddl.Name(table))
 	}
 	spec, err := endpoint.ParseURL(s.URL("root"))
 	if err != nil {
@@ -67,9 +68,9 @@ func writers(t *testing.T, s *servers.Server, n int) (count *atomic.Int64, stop 
 	for i := range n {
 		wg.Go(func() {
 			for j := 0; ctx.Err() == nil; j++ {
-				q := "INSERT INTO " + table.SQL() + " (a, s) VALUES (1, 'new')"
+				q := "INSERT INTO " + ddl.Name(table) + " (a, s) VALUES (1, 'new')"
 				if j%2 == 1 {
-					q = fmt.Sprintf("UPDATE %s SET a = a + 1 WHERE id = %d", table.SQL(), i+1)
+					q = fmt.Sprintf("UPDATE %s SET a = a + 1 WHERE id = %d", ddl.Name(table), i+1)
 				}
 				began := time.Now()
 				if _, err := db.Exec(q); err != nil {
@@ -131,11 +132,11 @@ func TestNativeUnderWriters(t *testing.T) {
 			// The index holds every row, those written meanwhile included.
 			var all, through int
 			db := s.DB(t, "")
-			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (PRIMARY)").
+			if err := db.QueryRow("SELECT COUNT(*) FROM " + ddl.Name(table) + " FORCE INDEX (PRIMARY)").
 				Scan(&all); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.QueryRow("SELECT COUNT(*) FROM " + table.SQL() + " FORCE INDEX (`k a`) WHERE a >= 0").
+			if err := db.QueryRow("SELECT COUNT(*) FROM " + ddl.Name(table) + " FORCE INDEX (`k a`) WHERE a >= 0").
 				Scan(&through); err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +147,7 @@ func TestNativeUnderWriters(t *testing.T) {
 				!strings.Contains(target.HintOf(err), "index of that name") {
 				t.Errorf("twice: %v, %s", err, target.HintOf(err))
 			}
-			if err := Native(t.Context(), x, Alteration{Table: table, SQL: schema.DropIndexClause("k a")}, nil,
+			if err := Native(t.Context(), x, Alteration{Table: table, SQL: ddl.DropIndexClause("k a")}, nil,
 				nil); err != nil || indexes(t, s) != 1 {
 				t.Errorf("dropped: %v", err)
 			}
@@ -167,7 +168,7 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			if err := tx.QueryRow("SELECT CONNECTION_ID()").Scan(&id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
+			if _, err := tx.Exec("UPDATE " + ddl.Name(table) + " SET a = 7 WHERE id = 1"); err != nil {
 				t.Fatal(err)
 			}
 			c := change
@@ -235,7 +236,7 @@ func TestWithoutMetadataLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tx.Rollback()
-			if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
+			if _, err := tx.Exec("UPDATE " + ddl.Name(table) + " SET a = 7 WHERE id = 1"); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the transaction is seen", func() bool {
@@ -298,7 +299,7 @@ func TestCancelKillsTheChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
+			if _, err := tx.Exec("UPDATE " + ddl.Name(table) + " SET a = 7 WHERE id = 1"); err != nil {
 				t.Fatal(err)
 			}
 			c := change

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -78,7 +79,7 @@ func running(ctx context.Context, t *target.Target, table schema.Ref) (bool, err
 			return false, t.Wrap("look for the change", err)
 		}
 		_, statement, _ := strings.Cut(info, " */ ")
-		found = found || sqltext.Own(info) && strings.HasPrefix(statement, "ALTER TABLE "+table.SQL()+" ") &&
+		found = found || sqltext.Own(info) && strings.HasPrefix(statement, "ALTER TABLE "+ddl.Name(table)+" ") &&
 			t.Owns(id, user, host)
 	}
 	return found, t.Wrap("look for the change", rows.Err())

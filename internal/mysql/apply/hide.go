@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/mysql/alter"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
@@ -38,7 +39,7 @@ func visibility(t *target.Target) (hide, show string, can bool) {
 
 // visible is the change that hides or shows an index, by the server's word for that.
 func visible(table schema.Ref, index, word string) alter.Alteration {
-	return alter.Alteration{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
+	return alter.Alteration{Table: table, SQL: "ALTER INDEX " + ddl.Quote(index) + " " + word}
 }
 
 func turn(ctx context.Context, t *target.Target, table schema.Ref, index string, hide bool) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/mysql/alter"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -23,11 +24,11 @@ func (c *ofIndex) subject() string   { return "index " + c.a.Index.Name }
 func (c *ofIndex) table() schema.Ref { return c.a.Table }
 
 func (c *ofIndex) addition() alter.Alteration {
-	return alter.Alteration{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
+	return alter.Alteration{Table: c.a.Table, SQL: ddl.AddIndexClause(c.a.Index)}
 }
 
 func (c *ofIndex) removal() alter.Alteration {
-	return alter.Alteration{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
+	return alter.Alteration{Table: c.a.Table, SQL: ddl.DropIndexClause(c.a.Index.Name)}
 }
 
 func (c *ofIndex) checkRevert(ctx context.Context, t *target.Target, o objections) error {
@@ -41,7 +42,7 @@ func (c *addIndex) check(ctx context.Context, t *target.Target, p *change.Previe
 	x := c.a.Index
 	p.Action.SQL, p.Action.Undo = c.addition().Statement(), c.removal().Statement()
 	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name,
-		schema.PartsSQL(x.Parts), c.a.Table, t)
+		ddl.PartsSQL(x.Parts), c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok {
 		return err
@@ -85,7 +86,7 @@ func (c *addIndex) apply(ctx context.Context, t *target.Target, report progress.
 	if err != nil || is != changed {
 		return nil // the change was made: whoever verifies it asks once more and tells
 	}
-	note(fmt.Sprintf("the server set (%s) instead of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
+	note(fmt.Sprintf("the server set (%s) instead of (%s)", ddl.PartsSQL(x.Parts), ddl.PartsSQL(c.a.Index.Parts)))
 	c.a.Index = x // none of the name was there before: it is to be dropped when this is taken back
 	return nil
 }
@@ -125,7 +126,7 @@ func (c *addIndex) compare(ctx context.Context, t *target.Target) (standing, str
 	case same:
 		return inForce, "", err
 	case changed:
-		return other, "(" + schema.PartsSQL(x.Parts) + ")", err
+		return other, "(" + ddl.PartsSQL(x.Parts) + ")", err
 	case gone:
 	}
 	return asWas, "", err
@@ -147,7 +148,7 @@ func (c *dropIndex) check(ctx context.Context, t *target.Target, p *change.Previ
 		}
 		found = true
 		if !sameOn(t, have, x) {
-			o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+			o.block("the index %s is different now: (%s)", have.Name, ddl.PartsSQL(have.Parts))
 		}
 		x = have // with everything that an undo needs
 	}
@@ -181,7 +182,7 @@ func (c *dropIndex) check(ctx context.Context, t *target.Target, p *change.Previ
 	c.a.Index = x
 	p.Action.SQL, p.Action.Undo = c.removal().Statement(), c.addition().Statement()
 	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s online (without blocking its users).", x.Name,
-		schema.PartsSQL(x.Parts), c.a.Table, t)
+		ddl.PartsSQL(x.Parts), c.a.Table, t)
 	if n, ok := tab.SizeOf(x).Get(); ok {
 		o.warn("an undo rebuilds the index, which writes about %s", unit.Bytes(n))
 	}
@@ -236,7 +237,7 @@ func (c *dropIndex) compare(ctx context.Context, t *target.Target) (standing, st
 	case same:
 		return asWas, "", err
 	case changed:
-		return other, "(" + schema.PartsSQL(x.Parts) + ")", err
+		return other, "(" + ddl.PartsSQL(x.Parts) + ")", err
 	default:
 		return inForce, "", err
 	}
@@ -277,7 +278,7 @@ func (c *hideIndex) check(ctx context.Context, t *target.Target, p *change.Previ
 				o.block("a primary key cannot be hidden")
 			}
 			if len(c.a.Index.Parts) > 0 && !sameOn(t, have, c.a.Index) {
-				o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+				o.block("the index %s is different now: (%s)", have.Name, ddl.PartsSQL(have.Parts))
 			}
 			have.Hidden = false
 			p.Action.Index = have // with its parts, which tell a later undo what else serves for it

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
@@ -37,7 +38,7 @@ func missing(ctx context.Context, t *target.Target, privilege string, table sche
 	if i := strings.LastIndexByte(user, '@'); i >= 0 {
 		user = quote(user[:i]) + "@" + quote(user[i+1:])
 	}
-	return fmt.Sprintf("GRANT %s ON %s TO %s", privilege, table.SQL(), user), nil
+	return fmt.Sprintf("GRANT %s ON %s TO %s", privilege, ddl.Name(table), user), nil
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

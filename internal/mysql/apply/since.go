@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -70,7 +71,7 @@ func standsIn(ctx context.Context, j change.Reader, e journal.Entry, going, left
 			for _, x := range going {
 				if schema.Serves(x, gone) && !strings.EqualFold(x.Name, gone.Name) {
 					o.block("action %s removed index %s (%s), which %s serves for: undo that first: dyno undo %s",
-						later.ID, gone.Name, schema.PartsSQL(gone.Parts), x.Name, later.ID)
+						later.ID, gone.Name, ddl.PartsSQL(gone.Parts), x.Name, later.ID)
 				}
 			}
 		}

@@ -12,10 +12,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/alter"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -35,7 +36,7 @@ func (c *alterTable) applied() finding.Action { return c.a }
 func (c *alterTable) alteration(changes []schema.Clause) alter.Alteration {
 	var clauses []string
 	for _, x := range changes {
-		clauses = append(clauses, x.SQL())
+		clauses = append(clauses, ddl.ClauseSQL(x))
 	}
 	return alter.Alteration{Table: c.a.Table, SQL: strings.Join(clauses, ", "), Blocking: c.blocking}
 }
@@ -46,7 +47,7 @@ func rebuilt(changes []schema.Clause) bool {
 }
 
 func (c *alterTable) check(ctx context.Context, t *target.Target, p *change.Preview, o objections) error {
-	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Clause) bool { return x.SQL() == "" }) {
+	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, wordless) {
 		o.block("the action names no change to the table")
 		return nil
 	}
@@ -90,7 +91,7 @@ func (c *alterTable) check(ctx context.Context, t *target.Target, p *change.Prev
 		if why != "" {
 			o.block("%s", why)
 		}
-		if slices.ContainsFunc(reverse, func(x schema.Clause) bool { return x.SQL() == "" }) {
+		if slices.ContainsFunc(reverse, wordless) {
 			o.block("its undo statement cannot be written: change table %s by hand", c.a.Table)
 		}
 		p.Action.Reverse = reverse
@@ -204,7 +205,7 @@ func parseDefinition(text string) written {
 // be compared, and not read.
 func parseLines(text string) written {
 	d := written{columns: map[string]string{}}
-	all := schema.Lines(text)
+	all := ddl.Lines(text)
 	for len(all) > 0 {
 		line := all[0]
 		all = all[1:]
@@ -214,7 +215,7 @@ func parseLines(text string) written {
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, def := sqltext.CutName(line); n != "" {
+			if n, def := mytext.CutName(line); n != "" {
 				n = strings.ToLower(n)
 				if _, twice := d.columns[n]; twice {
 					def = ""
@@ -232,7 +233,7 @@ func parseLines(text string) written {
 // withoutAutoIncrement cuts the counter off: every insert changes it.
 func withoutAutoIncrement(options string) string {
 	const word = " AUTO_INCREMENT="
-	bare, _ := schema.Bare(options)
+	bare, _ := ddl.Bare(options)
 	i := strings.Index(bare, word)
 	if i < 0 {
 		return options
@@ -243,7 +244,7 @@ func withoutAutoIncrement(options string) string {
 
 // option returns the value of a table's option, as written; "" when it is not written.
 func (d written) option(name string) string {
-	bare, _ := schema.Bare(d.options) // a comment is no option
+	bare, _ := ddl.Bare(d.options) // a comment is no option
 	for _, f := range strings.Fields(bare) {
 		if k, v, ok := strings.Cut(f, "="); ok && strings.EqualFold(k, name) {
 			return v
@@ -257,7 +258,7 @@ func (d written) key(name string) string {
 	for _, l := range d.lines {
 		word := "PRIMARY KEY "
 		if name != "" {
-			word = "KEY " + schema.Quote(name) + " "
+			word = "KEY " + ddl.Quote(name) + " "
 		}
 		if i := strings.Index(strings.ToLower(l), strings.ToLower(word)); i >= 0 && !strings.HasPrefix(l, "`") &&
 			!strings.ContainsAny(l[:i], "`(") {
@@ -352,7 +353,7 @@ func (d written) reverse(t schema.Table, changes []schema.Clause) (back []schema
 	return back, ""
 }
 
-var ( // for text that schema.Bare has gone over; what they do not know is not carried over
+var ( // for text that ddl.Bare has gone over; what they do not know is not carried over
 	defaultClause = lazyregexp.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
 	updateClause  = lazyregexp.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
 	commentClause = lazyregexp.New(` COMMENT ('x*')( |$)`)
@@ -364,8 +365,8 @@ var more = []string{" CHECK (", " INVISIBLE", " COMPRESSED", " SRID ", " COLUMN_
 // carried adds to a column's new definition what it does not say and the old one does: default, counter, comment.
 // MODIFY COLUMN would drop them. It says why when that cannot be done.
 func carried(definition, old string) (whole, why string) {
-	hidden, closed := schema.Bare(old)
-	mine, _ := schema.Bare(definition)
+	hidden, closed := ddl.Bare(old)
+	mine, _ := ddl.Bare(definition)
 	upper, was := strings.ToUpper(mine), strings.ToUpper(hidden)
 	if old == "" || !closed {
 		return definition, "is not found in the table's definition, or twice"
@@ -422,3 +423,6 @@ func unwritten(option string) string {
 	}
 	return ""
 }
+
+// wordless reports whether a clause has no words in SQL, for a part of it does not hold together.
+func wordless(x schema.Clause) bool { return ddl.ClauseSQL(x) == "" }

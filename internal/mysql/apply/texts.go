@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -44,13 +45,13 @@ func checkTexts(ctx context.Context, t *target.Target, tab schema.Table, x schem
 	defer func() { _ = target.Discard(conn) }()
 	limit, cancel := context.WithTimeout(ctx, textsTime+5*time.Second) // where the server has no limit of its own
 	defer cancel()
-	q := schema.Quote(was.Name)
+	q := ddl.Quote(was.Name)
 	back := "CAST(CAST(" + q + " AS " + to + ") AS CHAR)"
 	n := 0
 	err = conn.QueryRowContext(limit, sqltext.Tagged("apply", "", fmt.Sprintf(
-		"SELECT COUNT(*) FROM (SELECT 1 FROM %s "+schema.TableOnly+" WHERE %s IS NOT NULL AND (%s IS NULL OR "+
+		"SELECT COUNT(*) FROM (SELECT 1 FROM %s "+ddl.TableOnly+" WHERE %s IS NOT NULL AND (%s IS NULL OR "+
 			"CAST(%[3]s AS BINARY) <> CAST(CONVERT(%[2]s USING utf8mb4) AS BINARY)) LIMIT %[4]d) x",
-		tab.Ref.SQL(), q, back, textsMost))).Scan(&n)
+		ddl.Name(tab.Ref), q, back, textsMost))).Scan(&n)
 	number, _ := target.ServerErrorNumber(err)
 	switch {
 	case ctx.Err() != nil:

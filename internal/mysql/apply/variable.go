@@ -13,6 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -87,7 +89,7 @@ func (c *setVariable) check(ctx context.Context, t *target.Target, p *change.Pre
 		return nil
 	}
 	p.Action.Was = was
-	p.Action.SQL, p.Action.Undo = sqltext.SetGlobal(name, c.a.Value), sqltext.SetGlobal(name, was)
+	p.Action.SQL, p.Action.Undo = mytext.SetGlobal(name, c.a.Value), mytext.SetGlobal(name, was)
 	p.Words = fmt.Sprintf("Set the variable %s on %s from %s to %s, until the server restarts.", name, t,
 		textOr(was, "nothing"), c.a.Value)
 	if equalValue(was, c.a.Value) {
@@ -133,7 +135,7 @@ func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objection
 	case found:
 		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which overrides my.cnf. "+
 			"To keep the new value: %s; or RESET PERSIST %s "+
-			"and put %s=%s into my.cnf", kept, strings.Replace(sqltext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1),
+			"and put %s=%s into my.cnf", kept, strings.Replace(mytext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1),
 			name, name, value)
 	default:
 		o.warn("a restart resets it: to keep it, put %s=%s into my.cnf under [mysqld]", name, value)
@@ -204,7 +206,7 @@ func mayNot(ctx context.Context, t *target.Target) (string, error) {
 			first = lacks
 		}
 	}
-	return strings.Replace(first, all.SQL(), "*.*", 1), nil
+	return strings.Replace(first, ddl.Name(all), "*.*", 1), nil
 }
 
 // errTaken says that a statement was sent and may have been followed, or may be yet.
@@ -214,7 +216,7 @@ var errTaken = errors.New("the server has got the statement")
 func (c *setVariable) set(ctx context.Context, t *target.Target, value, from string,
 	note func(string),
 ) (string, error) {
-	if _, err := t.DB().ExecContext(ctx, sqltext.Tagged("apply", "", sqltext.SetGlobal(c.a.Variable, value))); err !=
+	if _, err := t.DB().ExecContext(ctx, sqltext.Tagged("apply", "", mytext.SetGlobal(c.a.Variable, value))); err !=
 		nil {
 		err = t.Wrap("set "+c.a.Variable, err)
 		if _, refused := target.ServerErrorNumber(err); !refused {

@@ -12,6 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -162,7 +164,7 @@ const (
 func (x *Explainer) rollBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTime)
 	defer cancel()
-	if x.exec(ctx, schema.EndPins) != nil {
+	if x.exec(ctx, ddl.EndPins) != nil {
 		x.lost = true
 	}
 }
@@ -175,7 +177,7 @@ func (x *Explainer) use(ctx context.Context, db string) error {
 		return nil
 	}
 	x.db = "" // unknown, should it fail
-	if err := x.exec(ctx, "USE "+schema.Quote(db)); err != nil {
+	if err := x.exec(ctx, "USE "+ddl.Quote(db)); err != nil {
 		return err
 	}
 	x.db = db
@@ -261,7 +263,7 @@ func (x *Explainer) views(ctx context.Context, names []shape.TableRef) (why stri
 	if len(tables) == 0 {
 		return "", nil
 	}
-	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables, true)))
+	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", ddl.PinSQL(tables, true)))
 	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
 		return "it names a view, which may call stored functions; Fix: " +
 			trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
@@ -284,8 +286,8 @@ func (x *Explainer) hidden(ctx context.Context, r shape.TableRef, depth int) (wh
 		return "its views lead to schema " + r.Schema + ", which explain-schemas does not name", nil
 	}
 	_, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", "views",
-		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+
-			" AND TABLE_NAME="+sqltext.Literal(r.Name)))
+		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+mytext.Literal(r.Schema)+
+			" AND TABLE_NAME="+mytext.Literal(r.Name)))
 	if err != nil {
 		return "", err
 	}
@@ -348,7 +350,7 @@ func ExplainReport(ctx context.Context, t *target.Target, rep *digest.Report, n 
 		case s.Cut:
 			c.Plan = []string{"not run: the end of the statement is unknown"}
 			continue
-		case strings.Contains(s.SQL, "?") && string(sqltext.Redact(nil, []byte(s.SQL))) == s.SQL:
+		case strings.Contains(s.SQL, "?") && string(mytext.Redact(nil, []byte(s.SQL))) == s.SQL:
 			c.Plan = []string{"not run: the values of the statement are unknown"}
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -12,10 +12,10 @@ import (
 func withhold(x *state.State) {
 	for i, s := range x.Sessions { // the list is the moment's own since Cap
 		if s.SQL != "" {
-			x.Sessions[i].SQL = sqltext.Fingerprint(s.SQL)
+			x.Sessions[i].SQL = mytext.Fingerprint(s.SQL)
 		}
 		if s.Last != "" {
-			x.Sessions[i].Last = sqltext.Fingerprint(s.Last)
+			x.Sessions[i].Last = mytext.Fingerprint(s.Last)
 		}
 	}
 	x.EngineStatus = deadlockOnly(x.EngineStatus)

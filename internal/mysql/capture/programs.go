@@ -11,10 +11,10 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // programs watches what stored routines, triggers and events do within a window: performance_schema's
@@ -185,7 +185,7 @@ func (p *programs) define(ctx context.Context, list []snapshot.Program) error {
 		default:
 			continue
 		}
-		_, rows, err := asked(ctx, conn, "programs", fmt.Sprintf(q, sqltext.Literal(x.Schema), sqltext.Literal(x.Name)))
+		_, rows, err := asked(ctx, conn, "programs", fmt.Sprintf(q, mytext.Literal(x.Schema), mytext.Literal(x.Name)))
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -305,7 +306,7 @@ func dictionary(sh shape.Shape, def string) bool {
 func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh shape.Shape) (explain.Plan, error) {
 	p := explain.Plan{Class: c.ID, Schema: c.Schema}
 	stmt := c.Example
-	if stmt == "" || len(stmt) > sqlshape.MaxBytes || sqltext.Fingerprint(stmt) != c.Fingerprint {
+	if stmt == "" || len(stmt) > sqlshape.MaxBytes || mytext.Fingerprint(stmt) != c.Fingerprint {
 		stmt = c.Fingerprint
 	}
 	if strings.Contains(stmt, "?") { // a fingerprint, or a prepared statement as the processlist shows it

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
@@ -124,18 +125,18 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map
 		if names[strings.ToLower(c.Name)] && len(at) < sampleColumns &&
 			!slices.Contains(long, c.DataType) {
 			at = append(at, i)
-			list = append(list, "CRC32("+schema.Quote(c.Name)+")")
+			list = append(list, "CRC32("+ddl.Quote(c.Name)+")")
 		}
 	}
 	if len(at) == 0 {
 		return nil
 	}
-	name := schema.Quote(t.Schema) + "." + schema.Quote(t.Table)
+	name := ddl.Quote(t.Schema) + "." + ddl.Quote(t.Table)
 	cols := strings.Join(list, ", ")
 	var rows [][]string
 	if n, ok := t.Rows.Get(); ok && n <= smallTable {
 		var err error
-		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" "+schema.TableOnly+" LIMIT "+
+		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" "+ddl.TableOnly+" LIMIT "+
 			strconv.Itoa(2*smallTable)); err != nil {
 			return err
 		}
@@ -144,8 +145,8 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map
 		if key == "" {
 			return nil
 		}
-		key = schema.Quote(key)
-		_, ends, err := asked(ctx, conn, "rows", "SELECT MIN("+key+"), MAX("+key+") FROM "+name+" "+schema.ByPrimaryKey)
+		key = ddl.Quote(key)
+		_, ends, err := asked(ctx, conn, "rows", "SELECT MIN("+key+"), MAX("+key+") FROM "+name+" "+ddl.ByPrimaryKey)
 		if err != nil || len(ends) != 1 {
 			return err
 		}
@@ -157,7 +158,7 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map
 		parts := make([]string, sampleRows)
 		for i := range parts { // one place in each of as many stretches of the key: from all over
 			v := lo + (hi-lo)*(float64(i)+rand.Float64())/sampleRows
-			parts[i] = "(SELECT " + cols + " FROM " + name + " " + schema.ByPrimaryKey + " WHERE " + key + " >= " +
+			parts[i] = "(SELECT " + cols + " FROM " + name + " " + ddl.ByPrimaryKey + " WHERE " + key + " >= " +
 				strconv.FormatFloat(min(v, hi), 'f', 0, 64) + " ORDER BY " + key +
 				" LIMIT " + strconv.Itoa(rand.IntN(sampleAside)) + ", 1)"
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -177,7 +177,7 @@ func shapes(inv Inventory) (out []string) {
 			line += " " + col.Name
 		}
 		for _, i := range x.Indexes {
-			line += " " + i.Name + " " + schema.PartsSQL(i.Parts)
+			line += " " + i.Name + " " + ddl.PartsSQL(i.Parts)
 		}
 		out = append(out, line)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -104,13 +105,13 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool,
 		defer conn.Close()
 		q = conn
 	}
-	if err := each(ctx, q, schema.BeginPins, nil, func(row) {}); err != nil {
+	if err := each(ctx, q, ddl.BeginPins, nil, func(row) {}); err != nil {
 		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		_ = each(ctx, q, schema.EndPins, nil, func(row) {}) // with the connection the locks go
+		_ = each(ctx, q, ddl.EndPins, nil, func(row) {}) // with the connection the locks go
 	}()
 	var names []string
 	var busy error // why a table that is there was not pinned
@@ -158,7 +159,7 @@ var errBusy = errors.New("the table is in use")
 // Definition returns the statement that makes a table, as SHOW CREATE TABLE writes it.
 func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, err error) {
 	err = pinned(ctx, q, []schema.Ref{ref}, true, func(q Querier, _ []string) error {
-		return each(ctx, q, "SHOW CREATE TABLE "+ref.SQL(), nil, func(r row) { text = r.text(1) })
+		return each(ctx, q, "SHOW CREATE TABLE "+ddl.Name(ref), nil, func(r row) { text = r.text(1) })
 	})
 	if err == nil && text == "" {
 		err = errors.New("there is no such table now, or it is a view")
@@ -167,7 +168,7 @@ func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, er
 }
 
 func pin(ctx context.Context, q Querier, refs []schema.Ref, wait bool) error {
-	return each(ctx, q, schema.PinSQL(refs, wait), nil, func(row) {})
+	return each(ctx, q, ddl.PinSQL(refs, wait), nil, func(row) {})
 }
 
 // denied reports whether the account may not read a table, which may be described to it all the same: by the advised

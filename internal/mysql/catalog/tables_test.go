@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -105,7 +106,7 @@ func TestTables(t *testing.T) {
 			var keys []string
 			for _, i := range x.Indexes {
 				keys = append(keys, fmt.Sprint(i.Name, " ", i.Unique, " ", i.Type, " ", i.Hidden, " ",
-					schema.PartsSQL(i.Parts)))
+					ddl.PartsSQL(i.Parts)))
 			}
 			if diff := cmp.Diff([]string{
 				"PRIMARY true BTREE false `id`", "f false FULLTEXT false `j`", "k `odd` key false BTREE false `Größe " +
@@ -193,7 +194,7 @@ func TestHiddenAndFunctionalIndexes(t *testing.T) {
 		for _, i := range x.Indexes {
 			again := i
 			again.Name += "2"
-			s.Exec(t, schema.AddIndexSQL(x.Ref, again))
+			s.Exec(t, ddl.AddIndexSQL(x.Ref, again))
 		}
 		y := read(t, db, "t")
 		for _, i := range x.Indexes {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // The columns of events_statements_summary_by_digest that Dyno reads; a server has those of its version.
@@ -409,7 +409,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		if x.fingerprint = command(now.text); x.fingerprint != "" {
 			x.execute = true // so that the statement is not shown for it
 		} else {
-			x.fingerprint = sqltext.FromDigestText(statement)
+			x.fingerprint = mytext.FromDigestText(statement)
 		}
 		x.cut = d.mayBeCut(now.text)
 		if g.own += own.take(&x); x.row.v[cCount] == 0 {
@@ -579,7 +579,7 @@ func (d *digests) class(x growth) class.Class {
 		FirstSeen: moment(x.row.first), LastSeen: moment(x.row.last),
 	}
 	if !x.execute {
-		c.Example = sqltext.WithoutSecrets(x.row.sample)
+		c.Example = mytext.WithoutSecrets(x.row.sample)
 	}
 	return c
 }

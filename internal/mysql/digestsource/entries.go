@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
@@ -22,10 +23,10 @@ type Entries struct {
 	file  int
 	slow  *slowlog.Parser
 	other *slowlog.GeneralParser
-	state slowlog.State      // behind the piece
-	n     uint64             // entries of the piece
-	sum   *digest.Aggregator // of what was skipped, nothing else
-	o     digest.Config      // chooses the entries
+	state slowlog.State         // behind the piece
+	n     uint64                // entries of the piece
+	sum   *logdigest.Aggregator // of what was skipped, nothing else
+	o     logdigest.Config      // chooses the entries
 }
 
 // OpenEntries looks at the logs. Of Config, what chooses entries counts (Since, Until, Filter), and Workers play no
@@ -48,7 +49,7 @@ func OpenEntries(ctx context.Context, o LogOptions) (*Entries, error) {
 		s := f.skips[0].skip
 		return nil, errors.New("read " + s.File + ": " + s.Reason)
 	}
-	return &Entries{ctx: ctx, stop: stop, f: f, file: -1, sum: digest.New(digest.Config{}), o: o.Config}, nil
+	return &Entries{ctx: ctx, stop: stop, f: f, file: -1, sum: logdigest.New(logdigest.Config{}), o: o.Config}, nil
 }
 
 // Next fills e with the next entry, whose slices are valid until the call after; io.EOF after the last one, and the
@@ -80,7 +81,7 @@ func (x *Entries) Next(e *slowlog.Entry) error {
 
 // Close ends a Next that waits for input, gives up what is open and tells what was read, and what could not be: the
 // first digest.MaxSkips parts of it, and how many there are.
-func (x *Entries) Close() (r Result, skipped []slowlog.Skip, skips uint64) {
+func (x *Entries) Close() (r Result, skipped []digest.Skip, skips uint64) {
 	x.stop()
 	x.mu.Lock()
 	defer x.mu.Unlock()

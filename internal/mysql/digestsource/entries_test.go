@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
@@ -36,7 +37,7 @@ func TestEntriesAreThoseOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := digest.New(digest.Config{})
+		sum := logdigest.New(logdigest.Config{})
 		var last int64
 		n := uint64(0)
 		for e := (slowlog.Entry{}); ; n++ {

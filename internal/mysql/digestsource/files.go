@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -29,7 +30,7 @@ type LogOptions struct {
 	// Workers is how many parse at the same time, each with an Aggregator of its own; 0 is one for each processor, at
 	// most 8.
 	Workers  int
-	Config   digest.Config
+	Config   logdigest.Config
 	Progress progress.Sink // bytes as stored
 	// PieceSize is how much is read at a time, bytes; 0 = 1 MiB. Figures do not depend on it.
 	PieceSize int
@@ -52,9 +53,9 @@ type Result struct {
 // not depend on Workers.
 //
 // The error is that of ctx, which leaves the figures of what was read so far, or that no path was given.
-func Files(ctx context.Context, o LogOptions) (*digest.Aggregator, Result, error) {
+func Files(ctx context.Context, o LogOptions) (*logdigest.Aggregator, Result, error) {
 	if len(o.Paths) == 0 {
-		return digest.New(o.Config), Result{}, errors.New("no log to read: name files, or - for standard input")
+		return logdigest.New(o.Config), Result{}, errors.New("no log to read: name files, or - for standard input")
 	}
 	workers := o.Workers
 	if workers <= 0 {
@@ -68,7 +69,7 @@ func Files(ctx context.Context, o LogOptions) (*digest.Aggregator, Result, error
 	f, err := newFeed(ctx, o)
 	defer f.close()
 	if err != nil {
-		return digest.New(o.Config), f.result, err
+		return logdigest.New(o.Config), f.result, err
 	}
 	s := newSum(o)
 	var g errgroup.Group
@@ -82,7 +83,7 @@ func Files(ctx context.Context, o LogOptions) (*digest.Aggregator, Result, error
 
 // work digests pieces until there are no more.
 func (f *feed) work(ctx context.Context, s *sum, others bool) error {
-	a := digest.New(f.o.Config) // nil once all workers share one
+	a := logdigest.New(f.o.Config) // nil once all workers share one
 	defer func() {
 		if a != nil {
 			s.add(a)
@@ -360,7 +361,7 @@ func (f *feed) show(end bool) {
 }
 
 // done takes back a piece that was parsed.
-func (f *feed) done(j job, c counts, a *digest.Aggregator) {
+func (f *feed) done(j job, c counts, a *logdigest.Aggregator) {
 	from, to := j.piece.offset, j.piece.offset+int64(len(j.piece.data))
 	var edges []fileSkip
 	for _, s := range c.skips {
@@ -378,7 +379,7 @@ func (f *feed) done(j job, c counts, a *digest.Aggregator) {
 }
 
 // tellSkips tells an aggregator of the skips that it was not told of, those as one that pieces cut in two.
-func (f *feed) tellSkips(a *digest.Aggregator) {
+func (f *feed) tellSkips(a *logdigest.Aggregator) {
 	slices.SortFunc(f.skips, func(a, b fileSkip) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.skip.Offset, b.skip.Offset))
 	})

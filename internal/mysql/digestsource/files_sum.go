@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 )
 
 // apart is how much memory the workers' Aggregators may take together, bytes. With very many classes each of them has
@@ -16,14 +16,14 @@ const apart = 96 << 20
 // sum is what all workers counted.
 type sum struct {
 	mu    sync.Mutex
-	total *digest.Aggregator
+	total *logdigest.Aggregator
 
 	most  uint64 // bytes in use from which on the workers share
 	short atomic.Bool
 }
 
 func newSum(o LogOptions) *sum {
-	return &sum{total: digest.New(o.Config), most: inUse() + cmp.Or(o.crowd, apart)}
+	return &sum{total: logdigest.New(o.Config), most: inUse() + cmp.Or(o.crowd, apart)}
 }
 
 // inUse returns how many bytes the last garbage collection left.
@@ -42,14 +42,14 @@ func (s *sum) crowded() bool {
 }
 
 // add adds what a worker counted; nothing may be added to that any more.
-func (s *sum) add(a *digest.Aggregator) {
+func (s *sum) add(a *logdigest.Aggregator) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total.Take(a)
 }
 
 // take lends the common Aggregator out until give.
-func (s *sum) take() *digest.Aggregator {
+func (s *sum) take() *logdigest.Aggregator {
 	s.mu.Lock()
 	return s.total
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
@@ -412,7 +413,7 @@ func TestFilesOwnStatementsAndFilter(t *testing.T) {
 		w.entry(at.Add(time.Duration(i)*time.Second), int64(i)*1e6, "", "SELECT 1")
 	}
 	path := write(t, t.TempDir(), "log", w.Bytes())
-	c := digest.Config{Since: at.Add(10 * time.Second).UnixMicro(), Filter: func(_ *slowlog.Parser,
+	c := logdigest.Config{Since: at.Add(10 * time.Second).UnixMicro(), Filter: func(_ *slowlog.Parser,
 		e *slowlog.Entry,
 	) bool {
 		return e.Figures[0].Value < 20

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
 // FollowOptions tell how a log is followed. The zero value reads a log from its beginning and keeps no state.
 type FollowOptions struct {
-	Config digest.Config
+	Config logdigest.Config
 	// State is the file that keeps what was counted and up to where, so that a later Follow goes on there; "" = none.
 	// Mark stands in it for what the figures depend on, such as the text of a filter: a state with another mark is
 	// refused.
@@ -44,9 +45,9 @@ func (o FollowOptions) defaults() FollowOptions {
 
 // Update is what each is given. Its aggregators are valid during the call.
 type Update struct {
-	Total  *digest.Aggregator // all that was counted, before a restart too
-	Delta  *digest.Aggregator // since the last call
-	Result Result             // of Total
+	Total  *logdigest.Aggregator // all that was counted, before a restart too
+	Delta  *logdigest.Aggregator // since the last call
+	Result Result                // of Total
 }
 
 // Follow reads a log while it is written, until ctx ends; that is no error. A log that does not exist yet is waited
@@ -64,10 +65,10 @@ type Update struct {
 // are many: killed at any moment, Follow goes on without a gap and counts nothing twice.
 func Follow(
 	ctx context.Context, path string, o FollowOptions, each func(Update) error,
-) (*digest.Aggregator, Result, error) {
+) (*logdigest.Aggregator, Result, error) {
 	o = o.defaults()
 	f := &follower{
-		path: path, find: finder{path: path}, o: o, total: digest.New(o.Config), delta: digest.New(o.Config),
+		path: path, find: finder{path: path}, o: o, total: logdigest.New(o.Config), delta: logdigest.New(o.Config),
 		free: &buffers{size: pieceSize}, each: each, flushed: time.Now(),
 	}
 	defer f.close()
@@ -106,8 +107,8 @@ type follower struct {
 
 	state  *stateFile
 	at     place
-	total  *digest.Aggregator
-	delta  *digest.Aggregator
+	total  *logdigest.Aggregator
+	delta  *logdigest.Aggregator
 	result Result
 
 	file   *os.File
@@ -177,7 +178,7 @@ func (f *follower) resume(ctx context.Context, h saved, aggregate []byte) error 
 	case h.Mark != f.o.Mark:
 		return refuse(fmt.Sprintf("with %q, not with %q", h.Mark, f.o.Mark))
 	}
-	if f.total, err = digest.ReadState(f.o.Config, aggregate); err != nil {
+	if f.total, err = logdigest.ReadState(f.o.Config, aggregate); err != nil {
 		return fmt.Errorf("read %w %s: %w: move it away to start over", ErrState, f.o.State, err)
 	}
 	f.result = h.Result
@@ -615,7 +616,7 @@ func (f *follower) flush(end bool) error {
 			return err
 		}
 	}
-	f.delta = digest.New(f.o.Config)
+	f.delta = logdigest.New(f.o.Config)
 	var err error
 	if f.each != nil {
 		err = f.each(u)

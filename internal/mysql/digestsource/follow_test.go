@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 )
 
 // quick follows faster than people need it.
@@ -467,7 +468,7 @@ func TestFollowStopsOnError(t *testing.T) {
 func TestFollowIsNotItsOwnSuccessor(t *testing.T) {
 	w := newWriter(t)
 	f := &follower{path: w.path, find: finder{path: w.path}, o: quick("").defaults(), free: &buffers{size: pieceSize}}
-	f.total, f.delta = digest.New(f.o.Config), digest.New(f.o.Config)
+	f.total, f.delta = logdigest.New(f.o.Config), logdigest.New(f.o.Config)
 	defer f.close()
 	f.at = place{Since: 1}
 	if err := f.advance(t.Context()); err != nil || f.file == nil {

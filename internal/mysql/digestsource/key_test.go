@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 func TestKeyJoinsTextAndDigest(t *testing.T) {
 	f := func(text, digest string, want bool) {
 		t.Helper()
-		a, b := class.Key(sqltext.Fingerprint(text)), class.Key(sqltext.FromDigestText(digest))
+		a, b := class.Key(mytext.Fingerprint(text)), class.Key(mytext.FromDigestText(digest))
 		if (a == b) != want {
 			t.Errorf("%s\n%s\n%s", text, a, b)
 		}

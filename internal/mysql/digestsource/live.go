@@ -15,20 +15,17 @@ import (
 type LiveOptions struct {
 	Options
 	ReportOptions
-	Window   time.Duration // at least MinWindow
+	Window   time.Duration // at least digest.MinWindow
 	Progress progress.Sink
 }
-
-// MinWindow is the shortest window of Live.
-const MinWindow = time.Second
 
 // Live looks at a target for a window and returns the report of the statements that completed within it, with what each
 // source gave. It only reads. When ctx ends early, the report is of the time until then and says so; an error means
 // that there is none.
 func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, []source.Source, error) {
-	if o.Window < MinWindow {
+	if o.Window < digest.MinWindow {
 		return digest.Report{}, nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v",
-			t.Spec().Name, o.Window, MinWindow)
+			t.Spec().Name, o.Window, digest.MinWindow)
 	}
 	o.Detail = true
 	r, err := Open(ctx, t, o.Options)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -39,7 +40,7 @@ func newOwn(before, now map[string]uint64, processes int, also map[string]bool) 
 }
 
 // times returns how often Dyno sent a statement like sql within the window.
-func (o *own) times(sql string) uint64 { return o.sent[class.Key(sqltext.Fingerprint(sql))] }
+func (o *own) times(sql string) uint64 { return o.sent[class.Key(mytext.Fingerprint(sql))] }
 
 // take takes Dyno's executions out of a row of the digests and returns how many there are. What is
 // left, none for most, is somebody else's.

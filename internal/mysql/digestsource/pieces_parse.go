@@ -3,7 +3,7 @@ package digestsource
 import (
 	"bytes"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 )
 
@@ -78,7 +78,9 @@ type counts struct {
 }
 
 // piece adds the entries of a piece to a. It takes before over.
-func (p *parsing) piece(x piece, before parsingState, a *digest.Aggregator, file int) (c counts, after parsingState) {
+func (p *parsing) piece(x piece, before parsingState, a *logdigest.Aggregator, file int) (
+	c counts, after parsingState,
+) {
 	e := &p.entry
 	if p.general != nil {
 		p.general.Reset(x.data, x.offset, before.State)

@@ -13,9 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -63,7 +63,7 @@ func window(t *testing.T, r *Reader, do func()) ([]class.Class, []source.Source)
 }
 
 func of(cs []class.Class, sql string) (class.Class, bool) {
-	want := class.Key(sqltext.Fingerprint(sql))
+	want := class.Key(mytext.Fingerprint(sql))
 	for _, c := range cs {
 		if class.Key(c.Fingerprint) == want && c.ID == class.ID(c.Fingerprint) {
 			return c, true

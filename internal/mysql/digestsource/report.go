@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // What Global.Source says of a live window.
@@ -28,7 +29,7 @@ const (
 // attributes tells which figure of a report each column is.
 var attributes = []struct {
 	column int
-	info   slowlog.Info
+	info   attribute.Info
 	flag   bool
 }{
 	{cTime, infoOf(slowlog.QueryTime), false},
@@ -45,28 +46,31 @@ var attributes = []struct {
 	{cSortScan, infoOf(slowlog.SortScanCount), false},
 	{cErrors, infoOf(slowlog.Errors), false},
 	{cWarnings, infoOf(slowlog.Warnings), false},
-	{cScan, slowlog.Info{Name: "Select_scan", Key: "select_scan", Label: "Full scans", Unit: slowlog.Count}, false},
-	{cFullJoin, slowlog.Info{
+	{cScan, attribute.Info{Name: "Select_scan", Key: "select_scan", Label: "Full scans", Unit: attribute.Count}, false},
+	{cFullJoin, attribute.Info{
 		Name: "Select_full_join", Key: "select_full_join", Label: "Full joins",
-		Unit: slowlog.Count,
+		Unit: attribute.Count,
 	}, false},
-	{cFullRangeJoin, slowlog.Info{
+	{cFullRangeJoin, attribute.Info{
 		Name: "Select_full_range_join", Key: "select_full_range_join", Label: "Range joins",
-		Unit: slowlog.Count,
+		Unit: attribute.Count,
 	}, false},
-	{cRange, slowlog.Info{Name: "Select_range", Key: "select_range", Label: "Ranges", Unit: slowlog.Count}, false},
-	{cRangeCheck, slowlog.Info{
+	{cRange, attribute.Info{Name: "Select_range", Key: "select_range", Label: "Ranges", Unit: attribute.Count}, false},
+	{cRangeCheck, attribute.Info{
 		Name: "Select_range_check", Key: "select_range_check", Label: "Range checks",
-		Unit: slowlog.Count,
+		Unit: attribute.Count,
 	}, false},
-	{cNoIndex, slowlog.Info{Name: "No_index_used", Key: "no_index_used", Label: "No index", Unit: slowlog.Flag}, true},
-	{cNoGoodIndex, slowlog.Info{
+	{cNoIndex, attribute.Info{
+		Name: "No_index_used", Key: "no_index_used", Label: "No index",
+		Unit: attribute.Flag,
+	}, true},
+	{cNoGoodIndex, attribute.Info{
 		Name: "No_good_index_used", Key: "no_good_index_used", Label: "No good ind",
-		Unit: slowlog.Flag,
+		Unit: attribute.Flag,
 	}, true},
 }
 
-func infoOf(a slowlog.Attribute) slowlog.Info {
+func infoOf(a slowlog.Attribute) attribute.Info {
 	i, _ := slowlog.Known(a)
 	return i
 }
@@ -273,11 +277,11 @@ func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Row
 		}
 		if a.flag {
 			yes := min(sums[a.column], c.Count)
-			c.Flags[a.info.Key] = digest.Share{Label: a.info.Label, Yes: yes, No: c.Count - yes}
+			c.Flags[a.info.Key] = digest.Share{Info: a.info, Yes: yes, No: c.Count - yes}
 			continue
 		}
 		sum := float64(sums[a.column])
-		if a.info.Unit == slowlog.Seconds {
+		if a.info.Unit == attribute.Seconds {
 			sum *= picosecond
 		}
 		c.Attributes[a.info.Key] = summed(a.info, c.Count, sum)
@@ -314,8 +318,8 @@ func decade(sec float64) int {
 	return d
 }
 
-func summed(i slowlog.Info, n uint64, sum float64) digest.Figures {
-	return digest.OfSum(i.Label, i.Unit, n, sum)
+func summed(i attribute.Info, n uint64, sum float64) digest.Figures {
+	return digest.OfSum(i, n, sum)
 }
 
 // distribute adds what is known of the distribution of times. low and high hold since the server counts, and for the
@@ -367,7 +371,7 @@ func (b *builder) sample(x growth) *digest.Sample {
 func (b *builder) older(s *digest.Sample) bool { return s.Time.Before(b.w.counted.from.server) }
 
 func (b *builder) withhold(s *digest.Sample) {
-	if s.SQL = sqltext.WithoutSecrets(s.SQL); b.o.Redact {
+	if s.SQL = mytext.WithoutSecrets(s.SQL); b.o.Redact {
 		s.SQL = redacted(s.SQL)
 	}
 }
@@ -488,7 +492,7 @@ func joined(a, b digest.Figures) digest.Figures {
 		return out
 	}
 	out := digest.Figures{
-		Label: a.Label, Unit: a.Unit, Count: a.Count + b.Count, Sum: a.Sum + b.Sum,
+		Info: a.Info, Count: a.Count + b.Count, Sum: a.Sum + b.Sum,
 		Estimated: a.Estimated || b.Estimated,
 	}
 	if !out.Estimated {
@@ -625,7 +629,7 @@ func (b *builder) finish() digest.Report {
 		}
 		for k, f := range c.Flags {
 			x := g.Flags[k]
-			g.Flags[k] = digest.Share{Label: f.Label, Yes: x.Yes + f.Yes, No: x.No + f.No}
+			g.Flags[k] = digest.Share{Info: f.Info, Yes: x.Yes + f.Yes, No: x.No + f.No}
 		}
 	}
 	if b.base == nil {
@@ -654,7 +658,9 @@ func (b *builder) finish() digest.Report {
 		return cmp.Or(cmp.Compare(y.Attributes[queryTime].Sum, x.Attributes[queryTime].Sum),
 			cmp.Compare(y.Count, x.Count), strings.Compare(x.ID, y.ID))
 	})
-	rep := digest.Report{Version: digest.Version, Classes: []digest.Row{}, Skipped: []slowlog.Skip{}}
+	rep := digest.Report{
+		Version: digest.Version, Dialect: mytext.Dialect{}, Classes: []digest.Row{}, Skipped: []digest.Skip{},
+	}
 	if b.base != nil && b.base.Skipped != nil {
 		rep.Skipped = b.base.Skipped
 	}
@@ -699,7 +705,7 @@ func (b *builder) finish() digest.Report {
 }
 
 // redacted takes the literals out of a statement.
-func redacted(sql string) string { return string(sqltext.Redact(nil, []byte(sql))) }
+func redacted(sql string) string { return string(mytext.Redact(nil, []byte(sql))) }
 
 // item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a
 // fingerprint has lost the digits of names.
@@ -708,12 +714,5 @@ func item(c *digest.Row) (short string, tables []string) {
 	if w := c.Worst; w != nil && !w.Cut && w.SQL != "" {
 		sql = w.SQL
 	}
-	for _, t := range sqltext.Tables([]byte(sql)) {
-		name := t[1]
-		if t[0] != "" {
-			name = t[0] + "." + name
-		}
-		tables = append(tables, name)
-	}
-	return sqltext.Item(sql), tables
+	return mytext.Item(sql), mytext.TableNames([]byte(sql))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -39,7 +39,7 @@ func watch(t *testing.T, r *Reader, o ReportOptions, do func()) digest.Report {
 }
 
 func inReport(rep digest.Report, sql string) (digest.Row, bool) {
-	want := class.Key(sqltext.Fingerprint(sql))
+	want := class.Key(mytext.Fingerprint(sql))
 	for _, c := range rep.Classes {
 		if class.Key(c.Fingerprint) == want && c.ID == class.ID(c.Fingerprint) {
 			return c, true
@@ -119,7 +119,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				c.Databases[1] != (digest.Tally{Name: "e", Count: 5}) {
 				t.Errorf("%+v", c)
 			}
-			if as := sqltext.Fingerprint("SELECT id FROM t WHERE v=1"); flavor == "mysql" &&
+			if as := mytext.Fingerprint("SELECT id FROM t WHERE v=1"); flavor == "mysql" &&
 				(c.Fingerprint != as || c.ID != class.ID(as)) {
 				t.Errorf("%s: the log would have %s", c.Fingerprint, as)
 			}
@@ -141,7 +141,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				if err := rows.Scan(&d, &text, &n, &a, &b, &w); err != nil {
 					t.Fatal(err)
 				}
-				if class.Key(sqltext.FromDigestText(text)) == class.Key(c.Fingerprint) {
+				if class.Key(mytext.FromDigestText(text)) == class.Key(c.Fingerprint) {
 					digests[d] = true
 					count, sent, examined, wait = count+n, sent+a, examined+b, wait+w*picosecond
 				}
@@ -152,7 +152,8 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			f := func(name string, want float64) {
 				t.Helper()
 				x := c.Attributes[name]
-				if x.Count != 35 || math.Abs(x.Sum-want) > 1e-9 || math.Abs(x.Avg-want/35) > 1e-9 || x.Label == "" {
+				if x.Count != 35 || math.Abs(x.Sum-want) > 1e-9 || math.Abs(x.Avg-want/35) > 1e-9 ||
+					x.Info.Label == "" {
 					t.Errorf("%s: %+v, want %v", name, x, want)
 				}
 			}
@@ -162,7 +163,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			f("query_time", wait)
 			f("rows_sent", float64(sent))
 			f("rows_examined", float64(examined))
-			if sent != 3000 || c.Flags["no_index_used"] != (digest.Share{Label: "No index", Yes: 35}) {
+			if f := c.Flags["no_index_used"]; sent != 3000 || f.Info.Label != "No index" || f.Yes != 35 || f.No != 0 {
 				t.Errorf("%d rows sent, flags %+v", sent, c.Flags)
 			}
 			if c.Attributes["select_scan"].Sum != 35 || c.Attributes["errors"].Sum != 0 ||
@@ -478,7 +479,7 @@ func TestReportNeedsDetail(t *testing.T) {
 
 func TestFingerprintsAsWritten(t *testing.T) {
 	row := func(schema, sample string, n uint64, cut bool) growth {
-		fp := sqltext.FromDigestText("SELECT `v` FROM `t` WHERE `id` = ?")
+		fp := mytext.FromDigestText("SELECT `v` FROM `t` WHERE `id` = ?")
 		x := growth{digestKey: digestKey{schema, "1"}, fingerprint: fp, id: class.ID(fp), cut: cut}
 		x.row.sample, x.row.v[cCount] = sample, n
 		return x

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -317,7 +318,7 @@ func clipped(s string, n int) string {
 // class finds the class of a statement; nil for Dyno's own and when there is no room for another one.
 func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	sql := e.text
-	fp := sqltext.Fingerprint(sql)
+	fp := mytext.Fingerprint(sql)
 	id := class.ID(fp)
 	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
 		// How often a known session sends it is known. Of the others it is a server's word that they are Dyno's.
@@ -347,7 +348,7 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	}
 	c.execute = c.execute || execute
 	if room && c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
-		c.Example = clipped(sqltext.WithoutSecrets(sql), maxText)
+		c.Example = clipped(mytext.WithoutSecrets(sql), maxText)
 		s.kept += len(c.Example)
 	}
 	names := len(c.Users) + len(c.Hosts)

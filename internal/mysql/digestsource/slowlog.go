@@ -10,6 +10,8 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
@@ -135,7 +137,7 @@ type grouping struct {
 	room    int // for classes
 	own     ownLog
 	starts  map[[ownStart]byte]bool // of own, by which most statements are told from it at once
-	schemas map[string]*digest.Aggregator
+	schemas map[string]*logdigest.Aggregator
 }
 
 // ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry
@@ -148,7 +150,7 @@ type ownLog struct {
 func newGrouping(own ownLog) *grouping {
 	g := &grouping{
 		room: 4 * maxClasses, own: own, starts: map[[ownStart]byte]bool{},
-		schemas: map[string]*digest.Aggregator{},
+		schemas: map[string]*logdigest.Aggregator{},
 	}
 	for k := range own.sent {
 		g.starts[startOf([]byte(k))] = true
@@ -187,7 +189,7 @@ func (g *grouping) read(f io.ReaderAt, from, to int64) error {
 }
 
 // of returns the aggregator of a default database.
-func (g *grouping) of(schema string) *digest.Aggregator {
+func (g *grouping) of(schema string) *logdigest.Aggregator {
 	a := g.schemas[schema]
 	if a != nil {
 		return a
@@ -200,13 +202,13 @@ func (g *grouping) of(schema string) *digest.Aggregator {
 	}
 	c := g.config()
 	c.Room = &g.room
-	a = digest.New(c)
+	a = logdigest.New(c)
 	g.schemas[schema] = a
 	return a
 }
 
-func (g *grouping) config() digest.Config {
-	return digest.Config{MaxSample: maxText, Filter: g.foreign}
+func (g *grouping) config() logdigest.Config {
+	return logdigest.Config{MaxSample: maxText, Filter: g.foreign}
 }
 
 // ownStart is how much of a key tells most statements apart.
@@ -237,7 +239,7 @@ func (g *grouping) foreign(_ *slowlog.Parser, e *slowlog.Entry) bool {
 		return true
 	}
 	if !tagged {
-		if _, sent := g.own.sent[class.Key(sqltext.Fingerprint(string(e.SQL)))]; !sent {
+		if _, sent := g.own.sent[class.Key(mytext.Fingerprint(string(e.SQL)))]; !sent {
 			return true
 		}
 	}
@@ -272,7 +274,7 @@ func (g *grouping) list() (list []class.Class, more int, unnamed uint64) {
 
 // report returns the same as a report of all databases together. Nothing can be added any more.
 func (g *grouping) report() digest.Report {
-	all := digest.New(g.config())
+	all := logdigest.New(g.config())
 	for _, schema := range slices.Sorted(maps.Keys(g.schemas)) {
 		all.Merge(g.schemas[schema])
 	}

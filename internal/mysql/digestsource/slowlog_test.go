@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 const mysqlLog = `/usr/sbin/mysqld, Version: 9.7.0 (Source distribution). started with:
@@ -69,7 +69,7 @@ func grouped(t *testing.T, log string, own ...string) *grouping {
 	t.Helper()
 	m := map[string]uint64{}
 	for _, q := range own {
-		m[class.Key(sqltext.Fingerprint(q))] = 1
+		m[class.Key(mytext.Fingerprint(q))] = 1
 	}
 	g := newGrouping(ownLog{dynos, m})
 	if err := g.read(strings.NewReader(log), 0, int64(len(log))); err != nil {
@@ -82,7 +82,7 @@ func logged(t *testing.T, g *grouping, schema, sql string) class.Class {
 	t.Helper()
 	list, _, _ := g.list()
 	for _, c := range list {
-		if c.Schema == schema && c.Fingerprint == sqltext.Fingerprint(sql) {
+		if c.Schema == schema && c.Fingerprint == mytext.Fingerprint(sql) {
 			return c
 		}
 	}

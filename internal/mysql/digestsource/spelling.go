@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // These bound the classes whose spelling is remembered, and what they take, in bytes.
@@ -42,7 +42,7 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 		if x.row.sample == "" || x.cut || strings.HasSuffix(x.row.sample, "...") || n <= most[x.id] {
 			continue
 		}
-		if fp := sqltext.Fingerprint(x.row.sample); class.Key(fp) == class.Key(x.fingerprint) {
+		if fp := mytext.Fingerprint(x.row.sample); class.Key(fp) == class.Key(x.fingerprint) {
 			written[x.id], most[x.id] = fp, n
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -29,7 +29,7 @@ func TestOneIDFromEverySource(t *testing.T) {
 			}
 			want := make([]string, len(sqls))
 			for i, sql := range sqls {
-				want[i] = class.ID(sqltext.Fingerprint(sql))
+				want[i] = class.ID(mytext.Fingerprint(sql))
 			}
 			r := open(t, s, "root", Options{Interval: 50 * time.Millisecond})
 			ctx, stop := context.WithCancel(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -217,7 +218,7 @@ func TestMissingIndexHurts(t *testing.T) {
 			db := s.DB(t, "")
 			var rows, least, most float64
 			q := fmt.Sprintf("SELECT SUM(n), MIN(n), MAX(n) FROM (SELECT COUNT(*) n FROM %s GROUP BY %s) x",
-				e.Table.SQL(), e.Columns[0])
+				ddl.Name(e.Table), e.Columns[0])
 			if err := db.QueryRow(q).Scan(&rows, &least, &most); err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,7 @@ func TestMissingIndexHurts(t *testing.T) {
 			begin := time.Now()
 			var n int
 			if err := db.QueryRow(fmt.Sprintf("SELECT COUNT(%s) FROM %s WHERE %s = 'R0001'", e.Columns[0],
-				e.Table.SQL(), e.Columns[0])).Scan(&n); err != nil {
+				ddl.Name(e.Table), e.Columns[0])).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			scan := time.Since(begin)
@@ -252,7 +253,7 @@ func TestMissingIndexHurts(t *testing.T) {
 			}
 			qps0, examined0 := measure("before")
 			begin = time.Now()
-			s.Exec(t, fmt.Sprintf("ALTER TABLE %s ADD KEY added (%s), ALGORITHM=INPLACE, LOCK=NONE", e.Table.SQL(),
+			s.Exec(t, fmt.Sprintf("ALTER TABLE %s ADD KEY added (%s), ALGORITHM=INPLACE, LOCK=NONE", ddl.Name(e.Table),
 				strings.Join(e.Columns, ", ")))
 			build := time.Since(begin)
 			qps1, examined1 := measure("after")

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
@@ -110,7 +111,7 @@ func foldedLookup() fault.Fault {
 			return fault.Expectation{
 				Rule: "function-on-column", Table: schema.Ref{Schema: n.Of(fault.SchemaKey), Table: n.Of("clients")},
 				Check: func(f finding.Finding) string {
-					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+schema.Quote(n.Of("clients.email"))+
+					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+ddl.Quote(n.Of("clients.email"))+
 						")))") {
 						return "it does not index the expression"
 					}

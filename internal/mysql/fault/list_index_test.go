@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -56,7 +57,7 @@ func TestIndexFaultsHurt(t *testing.T) {
 		for _, c := range n.List(columns...) {
 			idx.Parts = append(idx.Parts, schema.IndexPart{Column: c})
 		}
-		s.Exec(t, schema.AddIndexSQL(ref, idx))
+		s.Exec(t, ddl.AddIndexSQL(ref, idx))
 		// On a quiet machine it is several times as fast. What else a machine does adds time to what takes a
 		// millisecond, so the best of some runs tells.
 		after := measure()

@@ -10,9 +10,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // All returns the faults in the order in which lists show them.
@@ -86,7 +86,7 @@ func Plant(ctx context.Context, t *target.Target, data load.Tables, f fault.Faul
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
-	for _, q := range append([]string{"USE " + schema.Quote(stage.Schema)}, f.After...) {
+	for _, q := range append([]string{"USE " + ddl.Quote(stage.Schema)}, f.After...) {
 		if _, err := conn.ExecContext(ctx, stage.SQL(q)); err != nil {
 			return fmt.Errorf("plant %s: %s: %w", f.Name, stage.SQL(q), err)
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -98,8 +100,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(ref.Schema), "USE " +
-		schema.Quote(ref.Schema), create} {
+	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + ddl.Quote(ref.Schema), "USE " +
+		ddl.Quote(ref.Schema), create} {
 		if _, err := conn.ExecContext(ctx, sqltext.Tagged("try", "", q)); err != nil {
 			c.why = fmt.Sprintf("the private server refuses the table %s: %v", ref, err)
 			return c, nil
@@ -136,7 +138,7 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	if c.rows == 0 {
 		c.why = ref.String() + " has no rows"
 	}
-	_, err = conn.ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+ref.SQL()))
+	_, err = conn.ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+ddl.Name(ref)))
 	return c, err
 }
 
@@ -147,7 +149,7 @@ var outside = []string{"SELECT", "TABLE", "UNION", "INTO", "DIRECTORY", "CONNECT
 // it is whatever the target sent. It may be one CREATE TABLE of an InnoDB table, all of which can be read, and nothing
 // in it may lead out of the server.
 func uncopiable(create, table string, private target.Facts) string {
-	begin := "CREATE TABLE " + schema.Quote(table) + " (\n"
+	begin := "CREATE TABLE " + ddl.Quote(table) + " (\n"
 	if len(create) < len(begin) || !strings.EqualFold(create[:len(begin)], begin) {
 		return "was replaced while it was read"
 	}
@@ -156,13 +158,13 @@ func uncopiable(create, table string, private target.Facts) string {
 	engine := ""                            // the word ENGINE, or the = behind it, comes before
 	sql := create[len(begin):]
 	for i, end := 0, 0; i < len(sql); i = end {
-		var kind sqltext.Kind
-		kind, end = sqltext.Next(sql, i)
+		var kind mytext.Kind
+		kind, end = mytext.Next(sql, i)
 		token := sql[i:end]
 		switch {
-		case kind == sqltext.Space:
+		case kind == mytext.Space:
 			continue
-		case kind == sqltext.Code:
+		case kind == mytext.Code:
 			if within || !executed.MatchString(token) {
 				return "has a definition with comments"
 			}
@@ -170,7 +172,7 @@ func uncopiable(create, table string, private target.Facts) string {
 				return "has a definition with parts that the private server would skip"
 			}
 			within = true
-			end, _ = sqltext.Executed(sql, i)
+			end, _ = mytext.Executed(sql, i)
 			continue
 		case strings.HasPrefix(sql[i:], "*/"):
 			if !within {
@@ -179,10 +181,10 @@ func uncopiable(create, table string, private target.Facts) string {
 			within = false
 			end = i + len("*/")
 			continue
-		case kind == sqltext.Comment && token[0] == '/':
+		case kind == mytext.Comment && token[0] == '/':
 			return "has a definition with comments"
-		case kind == sqltext.Open, kind == sqltext.Comment, token == ";", strings.HasPrefix(sql[i:], "--"),
-			kind == sqltext.Sign && (token[0] < ' ' || token[0] == 0x7f):
+		case kind == mytext.Open, kind == mytext.Comment, token == ";", strings.HasPrefix(sql[i:], "--"),
+			kind == mytext.Sign && (token[0] < ' ' || token[0] == 0x7f):
 			return unread
 		case engine == "ENGINE" && token == "=":
 			engine = token
@@ -198,7 +200,7 @@ func uncopiable(create, table string, private target.Facts) string {
 			ended = ended || depth == 0
 		}
 		engine = ""
-		if kind != sqltext.Word && kind != sqltext.Number {
+		if kind != mytext.Word && kind != mytext.Number {
 			continue
 		}
 		// Where a number ends in a word is up to the server.
@@ -238,8 +240,8 @@ func skips(f target.Facts, part string) bool {
 // withoutForeign leaves foreign keys out of a table's definition: what they refer to is not copied.
 func withoutForeign(create string) string {
 	var keep []string
-	for _, line := range schema.Lines(create) {
-		bare, _ := schema.Bare(line)
+	for _, line := range ddl.Lines(create) {
+		bare, _ := ddl.Bare(line)
 		if s := strings.TrimSpace(bare); strings.HasPrefix(s, "CONSTRAINT ") && strings.Contains(s, " FOREIGN KEY ") {
 			continue
 		}
@@ -272,22 +274,22 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 		most = min(most, max(tryChunks, int(tryBytes*float64(n)/float64(size))))
 	}
 	if ok && float64(n) < 0.7*float64(most) { // the number is an estimate
-		return []span{{where: schema.TableOnly, limit: most, all: true}}
+		return []span{{where: ddl.TableOnly, limit: most, all: true}}
 	}
 	pk, ok := t.PrimaryKey()
 	if !ok || pk.Parts[0].Column == "" {
-		return []span{{where: schema.TableOnly, limit: most}}
+		return []span{{where: ddl.TableOnly, limit: most}}
 	}
 	key, _ := t.Column(pk.Parts[0].Column)
 	if !slices.Contains([]string{"tinyint", "smallint", "mediumint", "int", "bigint"}, key.DataType) {
-		return []span{{where: schema.TableOnly, limit: most}}
+		return []span{{where: ddl.TableOnly, limit: most}}
 	}
 	var lo, hi sql.NullFloat64
-	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s %[3]s", schema.Quote(key.Name),
-		t.SQL(), schema.ByPrimaryKey)
+	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s %[3]s", ddl.Quote(key.Name),
+		ddl.Name(t.Ref), ddl.ByPrimaryKey)
 	if err := from.QueryRowContext(ctx, sqltext.Tagged("try", "", q)).Scan(&lo, &hi); err != nil || !lo.Valid ||
 		hi.Float64 <= lo.Float64 {
-		return []span{{where: schema.TableOnly, limit: most}}
+		return []span{{where: ddl.TableOnly, limit: most}}
 	}
 	r := rand.New(rand.NewPCG(2, 2))
 	var out []span
@@ -296,8 +298,8 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 	for i := range tryChunks {
 		at := lo.Float64 + step*(float64(i)+r.Float64()*0.5)
 		out = append(out, span{
-			where: fmt.Sprintf(schema.ByPrimaryKey+" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s",
-				schema.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
+			where: fmt.Sprintf(ddl.ByPrimaryKey+" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s",
+				ddl.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
 			limit: max(1, most/tryChunks),
 		})
 	}
@@ -310,13 +312,13 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 ) (n int, err error) {
 	var quoted []string
 	for _, x := range cols {
-		quoted = append(quoted, schema.Quote(x))
+		quoted = append(quoted, ddl.Quote(x))
 	}
 	list := strings.Join(quoted, ", ")
 	limited, cancel := context.WithTimeout(ctx, tryRead)
 	defer cancel()
 	rows, err := from.QueryContext(limited, sqltext.Tagged("try", "", fmt.Sprintf("SELECT %s FROM %s %s LIMIT %d", list,
-		ref.SQL(), p.where, p.limit)))
+		ddl.Name(ref), p.where, p.limit)))
 	if err != nil {
 		return 0, err
 	}
@@ -331,7 +333,7 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 		if k == 0 {
 			return nil
 		}
-		q := "INSERT IGNORE INTO " + ref.SQL() + " (" + list + ") VALUES " +
+		q := "INSERT IGNORE INTO " + ddl.Name(ref) + " (" + list + ") VALUES " +
 			strings.TrimSuffix(strings.Repeat(one+",", k), ",")
 		_, err := to.ExecContext(ctx, sqltext.Tagged("try", "", q), args...)
 		args = args[:0]
@@ -377,5 +379,5 @@ func literal(s string) string {
 	if strings.Trim(s, "0123456789") == "" && s != "" && (s == "0" || s[0] != '0') && len(s) < 19 {
 		return s
 	}
-	return sqltext.Literal(s)
+	return mytext.Literal(s)
 }

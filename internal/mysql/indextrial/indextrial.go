@@ -17,7 +17,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/apply"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -182,7 +184,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 	if got.why != "" {
 		return not("%s", got.why)
 	}
-	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.AddIndexSQL(f.Action.Table,
+	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", ddl.AddIndexSQL(f.Action.Table,
 		f.Action.Index))); err != nil {
 		return not("the private server refuses the index: %v", err)
 	}
@@ -190,10 +192,10 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the server is a private one
 		defer cancel()
 		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "",
-			schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
+			ddl.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+
-		f.Action.Table.SQL())); err != nil {
+		ddl.Name(f.Action.Table))); err != nil {
 		return not("its statistics could not be collected: %v", err)
 	}
 	v, err := w.compare(ctx, f, load)
@@ -216,7 +218,7 @@ func (w *trying) statement(c class.Class, def string) (text, why string) {
 		return "", "its default database is different"
 	}
 	if c.Example != "" {
-		return string(sqltext.Redact(nil, []byte(c.Example))), ""
+		return string(mytext.Redact(nil, []byte(c.Example))), ""
 	}
 	return c.Fingerprint, ""
 }

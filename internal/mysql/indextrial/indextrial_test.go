@@ -13,11 +13,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -65,7 +65,7 @@ func TestTry(t *testing.T) {
 			ref := schema.Ref{Schema: "d", Table: "t"}
 			snap := &snapshot.Snapshot{}
 			find := func(sql, col string) *finding.Finding {
-				fp := sqltext.Fingerprint(sql)
+				fp := mytext.Fingerprint(sql)
 				c := class.Class{ID: class.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
 				snap.Classes = append(snap.Classes, c)
 				return &finding.Finding{

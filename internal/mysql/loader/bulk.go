@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -52,8 +52,8 @@ func newBulk(s *target.Session, tb *workload.Table, seed uint64) *bulk {
 	columns := " (" + quoted(tb.Columns) + ")"
 	return &bulk{
 		session: s, table: tb, fill: tb.Fill(seed), free: make(chan []byte, 4),
-		insert: "INSERT INTO " + schema.Quote(tb.Name) + columns + " VALUES ",
-		into: "INTO TABLE " + schema.Quote(tb.Name) +
+		insert: "INSERT INTO " + ddl.Quote(tb.Name) + columns + " VALUES ",
+		into: "INTO TABLE " + ddl.Quote(tb.Name) +
 			` CHARACTER SET %s FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'` + columns,
 	}
 }
@@ -61,7 +61,7 @@ func newBulk(s *target.Session, tb *workload.Table, seed uint64) *bulk {
 func quoted(columns []string) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = schema.Quote(c)
+		list[i] = ddl.Quote(c)
 	}
 	return strings.Join(list, ", ")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -147,7 +148,7 @@ func (p *preparation) restoreTable(ctx context.Context, s *target.Session, h hit
 	p.cache.remove(h.Key)
 	p.cache.sweep([]schema.Ref{{Table: h.Name}})
 	for _, q := range []string{
-		"SET SESSION foreign_key_checks=0", "DROP TABLE " + schema.Quote(h.Name), h.Create,
+		"SET SESSION foreign_key_checks=0", "DROP TABLE " + ddl.Quote(h.Name), h.Create,
 		"SET SESSION foreign_key_checks=1",
 	} {
 		if _, err := s.Exec(ctx, q); err != nil {
@@ -170,7 +171,7 @@ var errOther = errors.New("the copy is not what was kept")
 
 // replace puts the copy in the place of the table's own file.
 func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) error {
-	name := schema.Quote(h.Name)
+	name := ddl.Quote(h.Name)
 	to := p.cache.tables
 	old, err := to.Lstat(h.Name + ".ibd")
 	if err != nil {
@@ -239,7 +240,7 @@ const summed = 1000 // rows at each end of a table
 
 // sumsOf counts the rows of a table and sums up some of them.
 func sumsOf(ctx context.Context, s *target.Session, x *part) (rows int, sum string, err error) {
-	name := schema.Quote(x.Name)
+	name := ddl.Quote(x.Name)
 	if rows, err = askNumber(ctx, s, "SELECT COUNT(*) FROM "+name); err != nil {
 		return 0, "", err
 	}
@@ -247,7 +248,7 @@ func sumsOf(ctx context.Context, s *target.Session, x *part) (rows int, sum stri
 	if m := primaryKey.FindStringSubmatch(x.text); m != nil {
 		order = m[1]
 	} else if x.Key != "" {
-		order = schema.Quote(x.Key)
+		order = ddl.Quote(x.Key)
 	} else {
 		return rows, "", nil
 	}
@@ -308,7 +309,7 @@ func (p *preparation) keepTable(ctx context.Context, s *target.Session, x *part)
 		return err
 	}
 	defer to.Close()
-	if _, err := s.Exec(ctx, "FLUSH TABLES "+schema.Quote(x.Name)+" FOR EXPORT"); err != nil {
+	if _, err := s.Exec(ctx, "FLUSH TABLES "+ddl.Quote(x.Name)+" FOR EXPORT"); err != nil {
 		return err
 	}
 	for _, suffix := range suffixes {

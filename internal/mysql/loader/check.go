@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -26,8 +27,8 @@ func shortTables(ctx context.Context, t *target.Target, plan *workload.Plan) []s
 		}
 		ref := schema.Ref{Schema: plan.Schema, Table: tb.Name}
 		var largest sql.NullInt64
-		err := t.DB().QueryRowContext(ctx, sqltext.Tagged("load", "", "SELECT MAX("+schema.Quote(tb.Key)+") FROM "+
-			ref.SQL())).Scan(&largest)
+		err := t.DB().QueryRowContext(ctx, sqltext.Tagged("load", "", "SELECT MAX("+ddl.Quote(tb.Key)+") FROM "+
+			ddl.Name(ref))).Scan(&largest)
 		if err != nil {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -263,7 +264,7 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 	for tries := 1; x.innodb; tries++ {
 		var have int
 		ref := schema.Ref{Schema: p.plan.Schema, Table: x.Name}
-		err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).
+		err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ddl.Name(ref))).
 			Scan(&have)
 		if n, ok := target.ServerErrorNumber(err); ok && n == discarded {
 			return false, nil
@@ -320,8 +321,8 @@ func differs(ctx context.Context, plan *workload.Plan, t *target.Target, have sc
 	}
 	want := plan.Tables[at]
 	var largest sql.NullInt64
-	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+
-		have.SQL())).Scan(&largest)
+	err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+ddl.Quote(want.Key)+") FROM "+
+		ddl.Name(have.Ref))).Scan(&largest)
 	switch {
 	case err != nil:
 		return ""
@@ -342,7 +343,7 @@ func (p *preparation) createSchema(ctx context.Context) error {
 		return nil
 	}
 	if _, err := p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "CREATE DATABASE "+
-		schema.Quote(p.plan.Schema))); err != nil {
+		ddl.Quote(p.plan.Schema))); err != nil {
 		return p.t.Wrap("create database "+p.plan.Schema+" on", err)
 	}
 	p.createdSchema = true
@@ -705,7 +706,7 @@ func (p *preparation) finish(ctx context.Context, s *target.Session, x *part) er
 
 // analyze refreshes the statistics of a table, and it is complete.
 func (p *preparation) analyze(ctx context.Context, s *target.Session, x *part) error {
-	if _, err := s.Query(ctx, "ANALYZE TABLE "+schema.Quote(x.Name), nil); err != nil {
+	if _, err := s.Query(ctx, "ANALYZE TABLE "+ddl.Quote(x.Name), nil); err != nil {
 		return fmt.Errorf("analyze table %s: %w", x.Name, err)
 	}
 	if err := p.step(ctx, s, x.Name, len(x.After)+1); err != nil {

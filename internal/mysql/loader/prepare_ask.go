@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // askNumbers returns the n whole numbers of a statement's only row, nil when there is none.
@@ -49,7 +49,7 @@ var counter = lazyregexp.New(` AUTO_INCREMENT=\d+`)
 
 // showCreate returns how the server describes a table, without the state of its counter.
 func showCreate(ctx context.Context, s *target.Session, table string) (text string, err error) {
-	_, err = s.Query(ctx, "SHOW CREATE TABLE "+schema.Quote(table), func(row []driver.Value) {
+	_, err = s.Query(ctx, "SHOW CREATE TABLE "+ddl.Quote(table), func(row []driver.Value) {
 		text = fmt.Sprint(plain(row[1]))
 	})
 	if err != nil {

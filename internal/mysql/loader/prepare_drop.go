@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -85,7 +86,7 @@ func (p *preparation) undo(ctx context.Context, cause error) error {
 			"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?"), p.plan.Schema).
 			Scan(&n); err == nil && n == 0 {
 			_, err = p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP DATABASE "+
-				schema.Quote(p.plan.Schema)))
+				ddl.Quote(p.plan.Schema)))
 			if err != nil {
 				return fmt.Errorf("%w; the empty database %s is left: %w", cause, p.plan.Schema, err)
 			}
@@ -140,7 +141,7 @@ func drop(ctx context.Context, t *target.Target, refs []schema.Ref) error {
 		var later []schema.Ref
 		var cause error
 		for _, r := range refs {
-			_, err := t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP TABLE IF EXISTS "+r.SQL()))
+			_, err := t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP TABLE IF EXISTS "+ddl.Name(r)))
 			switch n, _ := target.ServerErrorNumber(err); {
 			case n == rowReferenced || n == rowReferenced2 || n == parentOfForeignKey:
 				later, cause = append(later, r), t.Wrap("drop table "+r.String()+" on", err)

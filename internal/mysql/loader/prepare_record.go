@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -42,14 +43,14 @@ type span struct {
 }
 
 func recordRef(plan *workload.Plan) string {
-	return schema.Ref{Schema: plan.Schema, Table: recordTable}.SQL()
+	return ddl.Name(schema.Ref{Schema: plan.Schema, Table: recordTable})
 }
 
 // marks reads the record; there is none when nothing is unfinished.
 func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark, error) {
 	ref := schema.Ref{Schema: db, Table: recordTable}
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("prepare", "", "SELECT name, first, last, done, loaded, "+
-		"steps, what FROM "+ref.SQL()+" ORDER BY name, first"))
+		"steps, what FROM "+ddl.Name(ref)+" ORDER BY name, first"))
 	if n, ok := target.ServerErrorNumber(err); ok && (n == noSuchTable || n == noSuchDatabase) {
 		return nil, nil
 	}
@@ -66,7 +67,7 @@ func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark,
 		if m.steps < restoring {
 			return nil, fmt.Errorf("%s says that %d steps of table %s are done: it was changed since; Fix: drop it "+
 				"and prepare again",
-				ref, m.steps, schema.Quote(m.table))
+				ref, m.steps, ddl.Quote(m.table))
 		}
 		list[m.table] = append(list[m.table], m)
 	}
@@ -175,8 +176,8 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 			for _, name := range some {
 				args = append(args, name)
 			}
-			err := exec("DELETE FROM "+ref.SQL()+" WHERE name IN ("+strings.TrimSuffix(strings.Repeat("?,", len(some)),
-				",")+")", args...)
+			err := exec("DELETE FROM "+ddl.Name(ref)+" WHERE name IN ("+
+				strings.TrimSuffix(strings.Repeat("?,", len(some)), ",")+")", args...)
 			if n, ok := target.ServerErrorNumber(err); ok && (n == noSuchTable || n == noSuchDatabase) {
 				return nil
 			}
@@ -185,11 +186,11 @@ func forget(ctx context.Context, t *target.Target, db string, tables []string) e
 			}
 		}
 		var left int
-		if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).
+		if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ddl.Name(ref))).
 			Scan(&left); err != nil || left > 0 {
 			return err
 		}
-		return exec("DROP TABLE IF EXISTS " + ref.SQL())
+		return exec("DROP TABLE IF EXISTS " + ddl.Name(ref))
 	})
 	if err != nil {
 		return t.Wrap("remove "+ref.String()+" on", err)

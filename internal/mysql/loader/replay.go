@@ -6,9 +6,9 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -141,6 +141,6 @@ func (s replaySession) Send(ctx context.Context, sql string) error {
 
 // Use goes to another database.
 func (s replaySession) Use(ctx context.Context, db string) error {
-	_, err := s.Exec(ctx, "USE "+schema.Quote(db))
+	_, err := s.Exec(ctx, "USE "+ddl.Quote(db))
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -333,7 +333,7 @@ func (w *words) steers() bool {
 
 // textOrName reports whether a word is one of these.
 func textOrName(word string) bool {
-	return strings.HasPrefix(word, quotedName) || sqltext.WordByte(word[0]) && !isDigit(word[0])
+	return strings.HasPrefix(word, quotedName) || mytext.WordByte(word[0]) && !isDigit(word[0])
 }
 
 // split gives the parts of a list between separators, those that are empty left out.
@@ -459,8 +459,8 @@ func scanWords(sql []byte, most int) (w words) {
 			w.odd = true
 			return w
 		}
-		var kind sqltext.Kind
-		kind, j = sqltext.Next(s, i)
+		var kind mytext.Kind
+		kind, j = mytext.Next(s, i)
 		if strings.HasPrefix(s[i:], "--\x7f") { // servers see a comment there, which decides nothing
 			w.odd = true
 			if j = strings.IndexByte(s[i:], '\n'); j < 0 {
@@ -470,20 +470,20 @@ func scanWords(sql []byte, most int) (w words) {
 			continue
 		}
 		switch c := s[i]; kind {
-		case sqltext.Space:
+		case mytext.Space:
 			w.odd = w.odd || strings.ContainsAny(s[i:j], "\v\f") // servers differ in what they take for a blank
-		case sqltext.Comment:
-		case sqltext.Code:
-			from, _ := sqltext.Executed(s, i)
+		case mytext.Comment:
+		case mytext.Code:
+			from, _ := mytext.Executed(s, i)
 			if inner := strings.ToLower(s[from : j-len("*/")]); !neverMatters[strings.Join(strings.Fields(inner),
 				" ")] {
 				w.odd = true
 				w.hidden = w.hidden || w.undecided()
 			}
-		case sqltext.Open:
+		case mytext.Open:
 			w.odd = true
 			w.hidden = w.hidden || c == '/' && w.undecided()
-		case sqltext.String, sqltext.Name:
+		case mytext.String, mytext.Name:
 			text := s[i+1 : j-1]
 			if len(w.list) == 1 {
 				w.name = text
@@ -493,9 +493,9 @@ func scanWords(sql []byte, most int) (w words) {
 			} else {
 				add(quotedName)
 			}
-			w.ticks = w.ticks || kind == sqltext.Name
+			w.ticks = w.ticks || kind == mytext.Name
 			end = j
-		case sqltext.Word, sqltext.Number:
+		case mytext.Word, mytext.Number:
 			word := s[i:j]
 			if len(w.list) == 1 {
 				w.name = word
@@ -503,18 +503,18 @@ func scanWords(sql []byte, most int) (w words) {
 			fraction := i > 0 && s[i-1] == '.'
 			if number(word, fraction) {
 				// 1.e5 is one number too, and a word may follow at once.
-				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && sqltext.WordByte(s[j+1]) && !isDigit(s[j+1])
+				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && mytext.WordByte(s[j+1]) && !isDigit(s[j+1])
 				if w.word(0) == "set" { // _latin1 0x61 is a text
 					add("0")
 				}
 			} else {
 				// A number may end within it, and the rest be a word.
-				w.odd = w.odd || kind == sqltext.Number && !exponent(word, s[j:]) ||
+				w.odd = w.odd || kind == mytext.Number && !exponent(word, s[j:]) ||
 					strings.ContainsFunc(word, isForeign)
 				add(strings.ToLower(word))
 				end = j
 			}
-		case sqltext.Sign:
+		case mytext.Sign:
 			switch n := len(w.list); {
 			case c == ';':
 				ended = true
@@ -522,7 +522,7 @@ func scanWords(sql []byte, most int) (w words) {
 			case c < ' ' || c == 0x7f: // for a blank, or for the end of a comment's sign
 				w.odd = true
 				continue
-			case c == '(' && n > 0 && sqltext.WordByte(w.list[n-1][0]):
+			case c == '(' && n > 0 && mytext.WordByte(w.list[n-1][0]):
 				call := w.list[n-1]
 				if i > end {
 					call += " "
@@ -570,11 +570,11 @@ func exponent(word, after string) bool {
 // wholly returns the text of the one comment that a server executes which a statement is, as dumps have them.
 func wholly(s string) (inner string, ok bool) {
 	s = strings.Trim(s, " \t\r\n;")
-	from, code := sqltext.Executed(s, 0)
+	from, code := mytext.Executed(s, 0)
 	if !code {
 		return "", false
 	}
-	if kind, end := sqltext.Next(s, 0); kind != sqltext.Code || end < len(s) || strings.Contains(s[from:], "/*") {
+	if kind, end := mytext.Next(s, 0); kind != mytext.Code || end < len(s) || strings.Contains(s[from:], "/*") {
 		return "", false
 	}
 	return s[from : len(s)-len("*/")], true

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 
@@ -94,7 +94,7 @@ func newVerifier(ctx context.Context, t *target.Target, database string) (*verif
 	v := &verifier{t: t, conn: conn}
 	err = conn.QueryRowContext(ctx, sqltext.Tagged("check", "", "SELECT CONNECTION_ID()")).Scan(&v.id)
 	for _, q := range []string{
-		"USE " + schema.Quote(database),
+		"USE " + ddl.Quote(database),
 		fmt.Sprintf("SET SESSION sql_select_limit = %d", examples+1),
 		fmt.Sprintf("SET SESSION tmp_table_size = %d", sums),
 		fmt.Sprintf("SET SESSION max_heap_table_size = %d", sums),

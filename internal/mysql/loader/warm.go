@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -48,11 +49,11 @@ func (s Server) Warm(ctx context.Context, d load.Data, sink progress.Sink) ([]lo
 		}
 		out[i].Indexes = len(names)
 		if len(names) == 0 { // not there, which the scan tells, or without an index
-			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL()})
+			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ddl.Name(ref)})
 		}
 		for _, n := range names {
-			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ref.SQL() + " FORCE INDEX (" +
-				schema.Quote(n) + ")"})
+			scans = append(scans, scan{i, "SELECT COUNT(*) FROM " + ddl.Name(ref) + " FORCE INDEX (" +
+				ddl.Quote(n) + ")"})
 		}
 	}
 	report := &load.Reporter{Sink: sink}

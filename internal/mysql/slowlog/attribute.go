@@ -1,13 +1,9 @@
 package slowlog
 
-// Unit tells what an attribute's numbers mean.
-type Unit uint8
+import (
+	"strings"
 
-const (
-	Count   Unit = iota // a number of things
-	Seconds             // wall-clock or other time
-	Bytes
-	Flag // Yes or No: 1 or 0
+	"github.com/dyno-perf/dyno/internal/attribute"
 )
 
 // Attribute is one figure that a server writes for a statement. The first knownAttributes are the same in every log; a
@@ -68,71 +64,88 @@ const (
 	knownAttributes // how many there are
 )
 
-// Info describes an attribute.
-type Info struct {
-	Name  string // as servers and pt-query-digest write it: Query_time
-	Key   string // in Dyno's JSON: query_time
-	Label string // in the report, at most 12 letters: Exec time
-	Unit  Unit
-}
-
 // infos is indexed by Attribute. Names are of Percona Server's "Slow Query Log" page, MySQL's log_slow_extra and
 // MariaDB's log_slow_verbosity; labels of well-known ones are pt-query-digest's.
-var infos = [knownAttributes]Info{
-	QueryTime:           {"Query_time", "query_time", "Exec time", Seconds},
-	LockTime:            {"Lock_time", "lock_time", "Lock time", Seconds},
-	RowsSent:            {"Rows_sent", "rows_sent", "Rows sent", Count},
-	RowsExamined:        {"Rows_examined", "rows_examined", "Rows examine", Count},
-	RowsAffected:        {"Rows_affected", "rows_affected", "Rows affecte", Count},
-	BytesSent:           {"Bytes_sent", "bytes_sent", "Bytes sent", Bytes},
-	QueryLength:         {"Query_length", "query_length", "Query size", Bytes},
-	RowsRead:            {"Rows_read", "rows_read", "Rows read", Count},
-	TmpTables:           {"Tmp_tables", "tmp_tables", "Tmp tables", Count},
-	TmpDiskTables:       {"Tmp_disk_tables", "tmp_disk_tables", "Tmp disk tbl", Count},
-	TmpTableSizes:       {"Tmp_table_sizes", "tmp_table_sizes", "Tmp tbl size", Bytes},
-	MergePasses:         {"Merge_passes", "merge_passes", "Merge passes", Count},
-	FullScan:            {"Full_scan", "full_scan", "Full scan", Flag},
-	FullJoin:            {"Full_join", "full_join", "Full join", Flag},
-	TmpTable:            {"Tmp_table", "tmp_table", "Tmp table", Flag},
-	TmpTableOnDisk:      {"Tmp_table_on_disk", "tmp_table_on_disk", "Tmp table on", Flag},
-	Filesort:            {"Filesort", "filesort", "Filesort", Flag},
-	FilesortOnDisk:      {"Filesort_on_disk", "filesort_on_disk", "Filesort on", Flag},
-	QCHit:               {"QC_Hit", "qc_hit", "QC hit", Flag},
-	PriorityQueue:       {"Priority_queue", "priority_queue", "Priority que", Flag},
-	InnoDBIOReadOps:     {"InnoDB_IO_r_ops", "innodb_io_r_ops", "IO r ops", Count},
-	InnoDBIOReadBytes:   {"InnoDB_IO_r_bytes", "innodb_io_r_bytes", "IO r bytes", Bytes},
-	InnoDBIOReadWait:    {"InnoDB_IO_r_wait", "innodb_io_r_wait", "IO r wait", Seconds},
-	InnoDBRecLockWait:   {"InnoDB_rec_lock_wait", "innodb_rec_lock_wait", "rec lock wai", Seconds},
-	InnoDBQueueWait:     {"InnoDB_queue_wait", "innodb_queue_wait", "queue wait", Seconds},
-	InnoDBPagesDistinct: {"InnoDB_pages_distinct", "innodb_pages_distinct", "pages distin", Count},
-	PagesAccessed:       {"Pages_accessed", "pages_accessed", "Pages access", Count},
-	PagesRead:           {"Pages_read", "pages_read", "Pages read", Count},
-	PagesUpdated:        {"Pages_updated", "pages_updated", "Pages update", Count},
-	PagesPrefetched:     {"Pages_prefetched", "pages_prefetched", "Pages prefet", Count},
-	PagesOldRowsRead:    {"Old_rows_read", "old_rows_read", "Old rows rea", Count},
-	PagesReadTime:       {"Pages_read_time", "pages_read_time", "Pages read t", Seconds},
-	EngineTime:          {"Engine_time", "engine_time", "Engine time", Seconds},
-	BytesReceived:       {"Bytes_received", "bytes_received", "Bytes receiv", Bytes},
-	ReadFirst:           {"Read_first", "read_first", "Read first", Count},
-	ReadLast:            {"Read_last", "read_last", "Read last", Count},
-	ReadKey:             {"Read_key", "read_key", "Read key", Count},
-	ReadNext:            {"Read_next", "read_next", "Read next", Count},
-	ReadPrev:            {"Read_prev", "read_prev", "Read prev", Count},
-	ReadRnd:             {"Read_rnd", "read_rnd", "Read rnd", Count},
-	ReadRndNext:         {"Read_rnd_next", "read_rnd_next", "Read rnd nex", Count},
-	SortMergePasses:     {"Sort_merge_passes", "sort_merge_passes", "Sort merge p", Count},
-	SortRangeCount:      {"Sort_range_count", "sort_range_count", "Sort range c", Count},
-	SortRows:            {"Sort_rows", "sort_rows", "Sort rows", Count},
-	SortScanCount:       {"Sort_scan_count", "sort_scan_count", "Sort scan co", Count},
-	CPUTime:             {"CPU_time", "cpu_time", "CPU time", Seconds},
-	Errors:              {"Errors", "errors", "Errors", Count},
-	Warnings:            {"Warnings", "warnings", "Warnings", Count},
+var infos = [knownAttributes]attribute.Info{
+	QueryTime:           attribute.QueryTime,
+	LockTime:            attribute.LockTime,
+	RowsSent:            attribute.RowsSent,
+	RowsExamined:        attribute.RowsExamined,
+	RowsAffected:        attribute.RowsAffected,
+	BytesSent:           attribute.New("Bytes_sent", "Bytes sent", attribute.Bytes),
+	QueryLength:         {Name: "Query_length", Key: "query_length", Label: "Query size", Unit: attribute.Bytes},
+	RowsRead:            attribute.New("Rows_read", "Rows read", attribute.Count),
+	TmpTables:           attribute.New("Tmp_tables", "Tmp tables", attribute.Count),
+	TmpDiskTables:       attribute.New("Tmp_disk_tables", "Tmp disk tbl", attribute.Count),
+	TmpTableSizes:       attribute.New("Tmp_table_sizes", "Tmp tbl size", attribute.Bytes),
+	MergePasses:         attribute.New("Merge_passes", "Merge passes", attribute.Count),
+	FullScan:            attribute.New("Full_scan", "Full scan", attribute.Flag),
+	FullJoin:            attribute.New("Full_join", "Full join", attribute.Flag),
+	TmpTable:            attribute.New("Tmp_table", "Tmp table", attribute.Flag),
+	TmpTableOnDisk:      attribute.New("Tmp_table_on_disk", "Tmp table on", attribute.Flag),
+	Filesort:            attribute.New("Filesort", "Filesort", attribute.Flag),
+	FilesortOnDisk:      attribute.New("Filesort_on_disk", "Filesort on", attribute.Flag),
+	QCHit:               attribute.New("QC_Hit", "QC hit", attribute.Flag),
+	PriorityQueue:       attribute.New("Priority_queue", "Priority que", attribute.Flag),
+	InnoDBIOReadOps:     ofEngine("InnoDB_IO_r_ops", "IO r ops", attribute.Count),
+	InnoDBIOReadBytes:   ofEngine("InnoDB_IO_r_bytes", "IO r bytes", attribute.Bytes),
+	InnoDBIOReadWait:    ofEngine("InnoDB_IO_r_wait", "IO r wait", attribute.Seconds),
+	InnoDBRecLockWait:   ofEngine("InnoDB_rec_lock_wait", "rec lock wai", attribute.Seconds),
+	InnoDBQueueWait:     ofEngine("InnoDB_queue_wait", "queue wait", attribute.Seconds),
+	InnoDBPagesDistinct: ofEngine("InnoDB_pages_distinct", "pages distin", attribute.Count),
+	PagesAccessed:       attribute.PagesAccessed,
+	PagesRead:           attribute.PagesRead,
+	PagesUpdated:        attribute.New("Pages_updated", "Pages update", attribute.Count),
+	PagesPrefetched:     attribute.New("Pages_prefetched", "Pages prefet", attribute.Count),
+	PagesOldRowsRead:    attribute.New("Old_rows_read", "Old rows rea", attribute.Count),
+	PagesReadTime:       attribute.New("Pages_read_time", "Pages read t", attribute.Seconds),
+	EngineTime:          attribute.New("Engine_time", "Engine time", attribute.Seconds),
+	BytesReceived:       attribute.New("Bytes_received", "Bytes receiv", attribute.Bytes),
+	ReadFirst:           attribute.New("Read_first", "Read first", attribute.Count),
+	ReadLast:            attribute.New("Read_last", "Read last", attribute.Count),
+	ReadKey:             attribute.New("Read_key", "Read key", attribute.Count),
+	ReadNext:            attribute.New("Read_next", "Read next", attribute.Count),
+	ReadPrev:            attribute.New("Read_prev", "Read prev", attribute.Count),
+	ReadRnd:             attribute.New("Read_rnd", "Read rnd", attribute.Count),
+	ReadRndNext:         attribute.New("Read_rnd_next", "Read rnd nex", attribute.Count),
+	SortMergePasses:     attribute.New("Sort_merge_passes", "Sort merge p", attribute.Count),
+	SortRangeCount:      attribute.New("Sort_range_count", "Sort range c", attribute.Count),
+	SortRows:            attribute.New("Sort_rows", "Sort rows", attribute.Count),
+	SortScanCount:       attribute.New("Sort_scan_count", "Sort scan co", attribute.Count),
+	CPUTime:             attribute.CPUTime,
+	Errors:              attribute.Errors,
+	Warnings:            attribute.New("Warnings", "Warnings", attribute.Count),
 }
 
 // Known returns what is known of an attribute that is the same in every log, and whether a is one.
-func Known(a Attribute) (Info, bool) {
+func Known(a Attribute) (attribute.Info, bool) {
 	if int(a) >= len(infos) {
-		return Info{}, false
+		return attribute.Info{}, false
 	}
 	return infos[a], true
+}
+
+// Attributes lists the attributes that are the same in every log, by Attribute. The slice is the caller's.
+func Attributes() []attribute.Info { return append([]attribute.Info(nil), infos[:]...) }
+
+// engine is the group of the attributes that Percona Server has of its storage engine, and begins their names.
+const engine = "InnoDB"
+
+func ofEngine(name, label string, u attribute.Unit) attribute.Info {
+	i := attribute.New(name, label, u)
+	i.Group = engine
+	return i
+}
+
+// Described completes what a log or a state tells of an attribute: its name, key, label and unit.
+func Described(i attribute.Info) attribute.Info {
+	for _, k := range infos {
+		if k.Key == i.Key && k.Unit == i.Unit {
+			return k
+		}
+	}
+	if strings.HasPrefix(i.Key, "innodb_") {
+		i.Group = engine
+	}
+	return i
 }

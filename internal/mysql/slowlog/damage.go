@@ -97,7 +97,7 @@ func holdsOthers(b []byte) bool {
 }
 
 // lexer tells whether a place of a statement lies outside strings, quoted names and comments. It reads each byte once,
-// and goes on in the middle of a text, which sqltext.Next cannot: a test holds it to the same rules.
+// and goes on in the middle of a text, which mytext.Next cannot: a test holds it to the same rules.
 type lexer struct {
 	pos  int
 	open byte // the quote; '#' to the end of the line, '*' to */; 0 = outside

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // one writes an entry as MySQL does.
@@ -198,7 +198,7 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 }
 
-// TestOutsideAgrees holds the reading that goes on in the middle of a text to package sqltext's rules of quoting.
+// TestOutsideAgrees holds the reading that goes on in the middle of a text to package mytext's rules of quoting.
 func TestOutsideAgrees(t *testing.T) {
 	pieces := []string{
 		"'", "'", "\"", "`", "\\", "/*", "*/", "/*!40101 ", "--", "-- ", "--\t", "--\n", "--\r",
@@ -211,16 +211,16 @@ func TestOutsideAgrees(t *testing.T) {
 			s = append(s, pieces[r.IntN(len(pieces))]...)
 		}
 		var l lexer
-		kind, end := sqltext.Sign, 0
+		kind, end := mytext.Sign, 0
 		for n, from := 0, 0; n < len(s); n++ {
 			if n >= end {
 				from = n
-				kind, end = sqltext.Next(s, n)
+				kind, end = mytext.Next(s, n)
 			}
 			if s[n] != ';' {
 				continue
 			}
-			if want := kind == sqltext.Sign; l.outside(s, n) != want {
+			if want := kind == mytext.Sign; l.outside(s, n) != want {
 				t.Fatalf("%q at %d, of a token from %d: outside %v, want %v", s, n, from, !want, want)
 			}
 		}

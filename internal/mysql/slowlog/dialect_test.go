@@ -3,6 +3,8 @@ package slowlog
 import (
 	"fmt"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/attribute"
 )
 
 // Headers as the manuals and the servers' sources write them.
@@ -113,11 +115,11 @@ func TestUnknownAttributes(t *testing.T) {
 	p := NewParser()
 	readAll(p, "# Query_time: 1  Rows_dreamt: 3  Nap_time: 0.5  Lucky: Yes  Dream_bytes: 1\nselect 1;\n", 0, State{},
 		false)
-	want := []Info{
-		{"Rows_dreamt", "rows_dreamt", "Rows dreamt", Count},
-		{"Nap_time", "nap_time", "Nap time", Seconds},
-		{"Lucky", "lucky", "Lucky", Flag},
-		{"Dream_bytes", "dream_bytes", "Dream bytes", Bytes},
+	want := []attribute.Info{
+		{Name: "Rows_dreamt", Key: "rows_dreamt", Label: "Rows dreamt", Unit: attribute.Count},
+		{Name: "Nap_time", Key: "nap_time", Label: "Nap time", Unit: attribute.Seconds},
+		{Name: "Lucky", Key: "lucky", Label: "Lucky", Unit: attribute.Flag},
+		{Name: "Dream_bytes", Key: "dream_bytes", Label: "Dream bytes", Unit: attribute.Bytes},
 	}
 	got := p.Unknown()
 	if len(got) != len(want) {
@@ -131,7 +133,7 @@ func TestUnknownAttributes(t *testing.T) {
 	if i := p.Info(QueryTime); i.Name != "Query_time" {
 		t.Errorf("Query_time is %v", i)
 	}
-	if i := p.Info(FirstUnknown + 4); i != (Info{}) {
+	if i := p.Info(FirstUnknown + 4); i != (attribute.Info{}) {
 		t.Errorf("an attribute that was never met is %v", i)
 	}
 	// Garbage does not make attributes without end.

@@ -1,6 +1,10 @@
 package slowlog
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/dyno-perf/dyno/internal/attribute"
+)
 
 // header is what is known of an entry's comment lines besides the entry itself.
 type header struct {
@@ -179,7 +183,7 @@ func (p *Parser) header(e *Entry, h *header) int {
 
 // judge notes that an attribute's value is beyond maxSec.
 func (h *header) judge(p *Parser, a Attribute) {
-	if p.Info(a).Unit == Seconds {
+	if p.Info(a).Unit == attribute.Seconds {
 		h.badTime = true
 	}
 }

@@ -1,6 +1,10 @@
 package slowlog
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/dyno-perf/dyno/internal/attribute"
+)
 
 // Parser reads slow query logs of MySQL, Percona Server and MariaDB. It learns how the log at hand lays its figures out
 // and then only compares, so it is kept for all pieces of a log. A Parser is for one goroutine; what it returns does
@@ -28,7 +32,7 @@ type Parser struct {
 	skips   []Skip
 
 	nodes   []node // by field
-	unknown []Info
+	unknown []attribute.Info
 	names   map[string]field
 	days    days
 	lex     lexer
@@ -64,18 +68,18 @@ func (p *Parser) State() State { return State{At: p.at, DB: string(p.db)} }
 func (p *Parser) Skipped() []Skip { return p.skips }
 
 // Info describes an attribute of this Parser's entries; of one that it never numbered it is zero.
-func (p *Parser) Info(a Attribute) Info {
+func (p *Parser) Info(a Attribute) attribute.Info {
 	if i, ok := Known(a); ok {
 		return i
 	}
 	if n := int(a) - int(knownAttributes); n < len(p.unknown) {
 		return p.unknown[n]
 	}
-	return Info{}
+	return attribute.Info{}
 }
 
 // Unknown returns the attributes that p met and numbered itself: the first is number FirstUnknown.
-func (p *Parser) Unknown() []Info { return p.unknown }
+func (p *Parser) Unknown() []attribute.Info { return p.unknown }
 
 // FirstUnknown is the number of the first attribute that is not the same in every log.
 const FirstUnknown = knownAttributes

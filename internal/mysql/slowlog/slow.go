@@ -3,6 +3,8 @@ package slowlog
 import (
 	"bytes"
 	"strings"
+
+	"github.com/dyno-perf/dyno/internal/attribute"
 )
 
 // slow reads on at i, behind the value of field at: the next word and its value, or the end of the header. It decides
@@ -251,14 +253,16 @@ func (p *Parser) named(name, d []byte, v int) field {
 		if _, end := yesNo(d, v); end < 0 {
 			return fieldWord
 		}
-		unit = Flag
+		unit = attribute.Flag
 	}
 	if len(p.unknown) == maxUnknown || len(p.names) > 4*maxUnknown+int(knownAttributes) || !plain(lower) {
 		return fieldWord
 	}
 	f := firstFigure + field(knownAttributes) + field(len(p.unknown))
-	label := strings.ReplaceAll(strings.TrimPrefix(string(name), "InnoDB_"), "_", " ")
-	p.unknown = append(p.unknown, Info{Name: string(name), Key: lower, Label: label[:min(len(label), 12)], Unit: unit})
+	label := strings.ReplaceAll(strings.TrimPrefix(string(name), engine+"_"), "_", " ")
+	p.unknown = append(p.unknown, Described(attribute.Info{
+		Name: string(name), Key: lower, Label: label[:min(len(label), 12)], Unit: unit,
+	}))
 	p.names[lower] = f
 	return f
 }
@@ -274,16 +278,16 @@ func plain(s string) bool {
 }
 
 // unitOf guesses the unit of a figure from its name, as their authors write them.
-func unitOf(lower string) Unit {
+func unitOf(lower string) attribute.Unit {
 	for _, s := range []string{"_time", "_wait"} {
 		if strings.HasSuffix(lower, s) {
-			return Seconds
+			return attribute.Seconds
 		}
 	}
 	for _, s := range []string{"bytes", "_size", "_mem", "mem_max", "space_used"} {
 		if strings.Contains(lower, s) {
-			return Bytes
+			return attribute.Bytes
 		}
 	}
-	return Count
+	return attribute.Count
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -100,7 +100,7 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 	here := map[ddlKey]bool{}
 	for i := range sessions {
 		s := &sessions[i]
-		if s.SQL == "" || !clientCommand(s.Command) || !isDDL.MatchString(sqltext.Body(s.SQL)) {
+		if s.SQL == "" || !clientCommand(s.Command) || !isDDL.MatchString(mytext.Body(s.SQL)) {
 			continue
 		}
 		k := ddlKey{s.ID, s.SQL}
@@ -111,7 +111,7 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 		} else if e != nil { // the same statement once more
 			d.end(k, d.last)
 		}
-		line := strings.Join(strings.Fields(string(sqltext.Redact(nil, []byte(s.SQL)))), " ")
+		line := strings.Join(strings.Fields(string(mytext.Redact(nil, []byte(s.SQL)))), " ")
 		e := &event.Event{At: began, Kind: event.DDL, Text: state.Clip(line, ddlText)}
 		d.running[k] = e
 		if !d.kind(began, line) {

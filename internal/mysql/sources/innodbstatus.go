@@ -8,9 +8,9 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -98,7 +98,7 @@ func (s *innodbStatus) Fill(st *state.State) {
 	st.EngineStatus = keepText(withoutSecrets(s.text), maxInnodbText)
 }
 
-// withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A
+// withoutSecrets returns the text with its statements as they may be kept and shown, see mytext.WithoutSecrets. A
 // statement follows the line of its thread; whoever writes a line like the server's into one has what follows it judged
 // by itself.
 func withoutSecrets(text string) string {
@@ -123,7 +123,7 @@ func withoutSecrets(text string) string {
 			i++
 		}
 		if i > from {
-			out = append(out, sqltext.WithoutSecrets(strings.Join(lines[from:i], "\n")))
+			out = append(out, mytext.WithoutSecrets(strings.Join(lines[from:i], "\n")))
 		}
 	}
 	return strings.Join(out, "\n")

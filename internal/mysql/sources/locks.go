@@ -9,9 +9,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -171,7 +171,7 @@ func (s *locks) learnLast(ctx context.Context) {
 		") AND (e.NESTING_EVENT_TYPE IS NULL OR e.NESTING_EVENT_TYPE<>'STATEMENT') AND e.SQL_TEXT IS NOT NULL"),
 		func(row []driver.Value) {
 			if len(row) == 2 {
-				last[id(row[0])] = sqltext.WithoutSecrets(state.Clip(string(text(row[1])), state.MaxText))
+				last[id(row[0])] = mytext.WithoutSecrets(state.Clip(string(text(row[1])), state.MaxText))
 			}
 		})
 	if err == nil {

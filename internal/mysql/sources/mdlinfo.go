@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -79,7 +79,7 @@ func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out
 		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who
 		// write.
 		in := closing
-		if w, _ := sqltext.CutName(sqltext.Body(x.SQL)); strings.EqualFold(w, "FLUSH") ||
+		if w, _ := mytext.CutName(mytext.Body(x.SQL)); strings.EqualFold(w, "FLUSH") ||
 			strings.EqualFold(w, "BACKUP") {
 			in = global
 		}
@@ -128,13 +128,13 @@ func wanted(x state.Session) (out []ticket) {
 		}
 		out = append(out, ticket{space: "TABLE", schema: schema, name: name, mode: mode, session: x.ID})
 	}
-	sql := sqltext.Body(x.SQL)
+	sql := mytext.Body(x.SQL)
 	if at := alters.FindStringIndex(sql); at != nil {
 		schema := ""
-		name, rest := sqltext.CutName(sql[at[1]:])
-		if after, dotted := strings.CutPrefix(sqltext.Body(rest), "."); dotted {
+		name, rest := mytext.CutName(sql[at[1]:])
+		if after, dotted := strings.CutPrefix(mytext.Body(rest), "."); dotted {
 			schema = name
-			name, _ = sqltext.CutName(sqltext.Body(after))
+			name, _ = mytext.CutName(mytext.Body(after))
 		}
 		if name == "" {
 			return nil
@@ -150,10 +150,10 @@ func wanted(x state.Session) (out []ticket) {
 		return out
 	}
 	for strings.HasPrefix(sql, "(") {
-		sql = sqltext.Body(sql[1:])
+		sql = mytext.Body(sql[1:])
 	}
 	mode := ""
-	word, _ := sqltext.CutName(sql)
+	word, _ := mytext.CutName(sql)
 	switch strings.ToUpper(word) {
 	case "SELECT", "WITH", "CHECKSUM", "ANALYZE", "SHOW", "DESC", "DESCRIBE", "EXPLAIN":
 		mode = "SHARED_READ"
@@ -166,7 +166,7 @@ func wanted(x state.Session) (out []ticket) {
 	if mode == "" {
 		return nil
 	}
-	tables := sqltext.Tables([]byte(x.SQL))
+	tables := mytext.Tables([]byte(x.SQL))
 	for _, t := range tables[:min(len(tables), mostWanted)] {
 		add(t[0], t[1], mode)
 	}

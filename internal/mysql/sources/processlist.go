@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -184,12 +185,12 @@ func (s *processlist) session(row []driver.Value, ids map[string]string) state.S
 	if !cut && len(raw) <= state.MaxText && clientCommand(x.Command) && !cutOff(x.SQL) {
 		id, ok := s.ids[x.SQL]
 		if !ok {
-			id = class.ID(sqltext.Fingerprint(x.SQL))
+			id = class.ID(mytext.Fingerprint(x.SQL))
 		}
 		ids[x.SQL] = id
 		x.ClassID = id
 	}
-	x.SQL = sqltext.WithoutSecrets(x.SQL)
+	x.SQL = mytext.WithoutSecrets(x.SQL)
 	return x
 }
 
@@ -206,8 +207,8 @@ func age(v driver.Value) float64 {
 // first byte that is no character.
 func cutOff(sql string) bool {
 	for i := 0; i < len(sql); {
-		kind, end := sqltext.Next(sql, i)
-		if kind == sqltext.Open {
+		kind, end := mytext.Next(sql, i)
+		if kind == mytext.Open {
 			return true
 		}
 		i = end

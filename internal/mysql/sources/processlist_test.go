@@ -13,6 +13,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -53,7 +54,7 @@ func TestSessions(t *testing.T) {
 			t.Run("what runs", func(t *testing.T) {
 				const q = "SELECT SLEEP(50), v FROM t WHERE id=1"
 				_, x := running(t, q)
-				if x.SQL != q || x.ClassID != class.ID(sqltext.Fingerprint(q)) || x.User != "root" || x.DB != "d" ||
+				if x.SQL != q || x.ClassID != class.ID(mytext.Fingerprint(q)) || x.User != "root" || x.DB != "d" ||
 					x.Phase == "" || x.Seconds > 60 {
 					t.Errorf("%+v", x)
 				}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -180,7 +181,7 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 			_, err = s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
 		}
 		if s.encoded {
-			_, end := s.q.Query(ctx, tagged(s.Name(), schema.EndPins), nil)
+			_, end := s.q.Query(ctx, tagged(s.Name(), ddl.EndPins), nil)
 			err = cmp.Or(err, end)
 		}
 		return err
@@ -224,10 +225,10 @@ func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) 
 		}); err != nil || len(refs) == 0 {
 		return false, err
 	}
-	if _, err := s.q.Query(ctx, tagged(s.Name(), schema.BeginPins), nil); err != nil {
+	if _, err := s.q.Query(ctx, tagged(s.Name(), ddl.BeginPins), nil); err != nil {
 		return false, err
 	}
-	_, err = s.q.Query(ctx, tagged(s.Name(), schema.PinSQL(refs, false)), nil)
+	_, err = s.q.Query(ctx, tagged(s.Name(), ddl.PinSQL(refs, false)), nil)
 	if _, refused := target.ServerErrorNumber(err); refused {
 		return false, nil // a table that may not be read pins none: without the ten of this question, then
 	}

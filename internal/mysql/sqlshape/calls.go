@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // Calls returns the words that a statement has before a parenthesis, in lower case, each once and in order: the names
@@ -34,12 +34,12 @@ func calls(sql string) (list []string, err error) {
 	member := false // a . is before it
 	dot := false
 	for i, end := 0, 0; i < len(sql); i = end {
-		var kind sqltext.Kind
-		switch kind, end = sqltext.Next(sql, i); {
-		case kind == sqltext.Space:
+		var kind mytext.Kind
+		switch kind, end = mytext.Next(sql, i); {
+		case kind == mytext.Space:
 			gap = true
 			continue
-		case kind == sqltext.Comment:
+		case kind == mytext.Comment:
 			if strings.HasPrefix(sql[i:], "/*+") {
 				if err := harmlessHints(sql[i:end]); err != nil {
 					return nil, err
@@ -47,12 +47,12 @@ func calls(sql string) (list []string, err error) {
 			}
 			gap = true
 			continue
-		case kind == sqltext.Code:
+		case kind == mytext.Code:
 			return nil, errCode
-		case kind == sqltext.Open:
+		case kind == mytext.Open:
 			return nil, errors.New("a quote or a comment in it has no end")
-		case kind == sqltext.Name, kind == sqltext.Word, kind == sqltext.Number:
-			word, quoted, member, gap, dot = strings.ToLower(sql[i:end]), kind == sqltext.Name, dot, false, false
+		case kind == mytext.Name, kind == mytext.Word, kind == mytext.Number:
+			word, quoted, member, gap, dot = strings.ToLower(sql[i:end]), kind == mytext.Name, dot, false, false
 			continue
 		case sql[i] == '(' && word != "":
 			switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/shape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // maxList bounds how much of an IN list is told.
@@ -242,14 +242,14 @@ func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", 
 func Hinted(sql string) []string {
 	h := &hinted{}
 	for i := 0; i < len(sql); {
-		if from, code := sqltext.Executed(sql, i); code { // before Next looks for its end, each time
+		if from, code := mytext.Executed(sql, i); code { // before Next looks for its end, each time
 			i = from
 			continue
 		}
-		kind, end := sqltext.Next(sql, i)
+		kind, end := mytext.Next(sql, i)
 		if strings.HasPrefix(sql[i:end], "/*+") {
 			h.words(strings.TrimSuffix(sql[i+len("/*+"):end], "*/"))
-		} else if kind == sqltext.Open { // the text was cut, or is no statement: better too many names
+		} else if kind == mytext.Open { // the text was cut, or is no statement: better too many names
 			h.words(sql[i+1:])
 		}
 		i = end
@@ -277,8 +277,8 @@ func (h *hinted) words(hint string) {
 	open := map[byte]bool{}
 	for hint != "" {
 		name, rest := "", ""
-		if c := hint[0]; sqltext.WordByte(c) || (c == '`' || c == '"') && !open[c] {
-			name, rest = sqltext.CutName(hint)
+		if c := hint[0]; mytext.WordByte(c) || (c == '`' || c == '"') && !open[c] {
+			name, rest = mytext.CutName(hint)
 		}
 		switch {
 		case name != "":
@@ -289,7 +289,7 @@ func (h *hinted) words(hint string) {
 			hint = hint[1:]
 		default:
 			if c := hint[0]; strings.IndexByte("`'\"", c) >= 0 && !open[c] {
-				to, closed := sqltext.Quoted(hint, 0)
+				to, closed := mytext.Quoted(hint, 0)
 				open[c] = c == '\'' || !closed || to > longestHint
 			}
 			end()

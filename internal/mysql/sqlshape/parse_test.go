@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/shape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // text writes a shape in one line.
@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	both := func(sql, want string) { // as a statement and as its fingerprint
 		t.Helper()
 		f(sql, want)
-		f(sqltext.Fingerprint(sql), want)
+		f(mytext.Fingerprint(sql), want)
 	}
 	both("SELECT a FROM t WHERE id=5 AND s = 'open' AND x IN (1,2) AND y IS NULL AND d BETWEEN 1 AND 2 ORDER BY d "+
 		"DESC LIMIT 5",
@@ -118,7 +118,7 @@ func TestParse(t *testing.T) {
 	f("select a from t where b like 'x%' and c like '%x'", "select t [0.b like_prefix] [0.c other] out:0.a {LIKE "+
 		"that begins with a wildcard}")
 	f("select a from t where b like ?", "select t [0.b other] out:0.a {LIKE with an unknown pattern}")
-	f(sqltext.Fingerprint("select c from sbtest12 where k1 = 5 and id between 1 and 2"),
+	f(mytext.Fingerprint("select c from sbtest12 where k1 = 5 and id between 1 and 2"),
 		"select sbtest? [0.k? eq] [0.id range] out:0.c")
 	f("SELECT SUM ( `k` ) FROM `d` . `t` WHERE ID BETWEEN ? AND ? AND `x` = - ? AND `y` IN (...) LIMIT ?, ...",
 		"select d.t [0.ID range] [0.x eq] [0.y in] out:0.k limit folded")
@@ -172,6 +172,6 @@ func FuzzParse(f *testing.F) {
 		_, _ = Parse(sql)
 		_ = Explainable(sql)
 		_, _ = Fill(sql, func(string, string) string { return "1" })
-		_, _ = Parse(sqltext.Fingerprint(sql))
+		_, _ = Parse(mytext.Fingerprint(sql))
 	})
 }

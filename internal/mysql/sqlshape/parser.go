@@ -1,8 +1,8 @@
 package sqlshape
 
 import (
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/shape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // Parser is this package as the value that judgement asks. It reads the spelling of class.Class.Text, whatever family
@@ -21,5 +21,5 @@ func (Parser) Touches(sql string) ([]shape.TableRef, error) { return Touches(sql
 // Hinted is the function of that name.
 func (Parser) Hinted(sql string) []string { return Hinted(sql) }
 
-// Fingerprint is sqltext.Fingerprint.
-func (Parser) Fingerprint(sql string) string { return sqltext.Fingerprint(sql) }
+// Fingerprint is mytext.Fingerprint.
+func (Parser) Fingerprint(sql string) string { return mytext.Fingerprint(sql) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/shape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // whole writes a shape with its ORs and its parts.
@@ -32,7 +32,7 @@ func whole(s shape.Shape) string {
 func TestParts(t *testing.T) {
 	f := func(sql, want string) {
 		t.Helper()
-		for _, q := range []string{sql, sqltext.Fingerprint(sql)} {
+		for _, q := range []string{sql, mytext.Fingerprint(sql)} {
 			s, err := Parse(q)
 			if err != nil {
 				t.Errorf("%s: %v", q, err)

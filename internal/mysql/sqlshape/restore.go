@@ -3,7 +3,7 @@ package sqlshape
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 )
 
 // restore turns a fingerprint or a digest text into what a parser takes: IN and VALUES lists get one member back, IS ?
@@ -22,13 +22,13 @@ func restore(sql string) string {
 			i++
 			continue
 		case c == '`' || c == '\'' || c == '"':
-			_, end := sqltext.Next(s, i)
+			_, end := mytext.Next(s, i)
 			b.WriteString(s[i:end])
 			i = end
 			operand, before, was = true, "", ""
 			continue
 		case strings.HasPrefix(s[i:], "/*"):
-			_, i = sqltext.Next(s, i)
+			_, i = mytext.Next(s, i)
 			continue
 		case word(c):
 			j := i
@@ -125,7 +125,7 @@ func next(s string, c byte) bool {
 	return s != "" && s[0] == c
 }
 
-func word(c byte) bool { return c == '@' || sqltext.WordByte(c) }
+func word(c byte) bool { return c == '@' || mytext.WordByte(c) }
 
 // keyword holds the words that are no operands.
 var keyword = func() map[string]bool {

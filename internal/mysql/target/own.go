@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -290,7 +291,7 @@ func keysOf(sql string) (keys []string) {
 			s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"),
 			theWordColumns.ReplaceAllString(s, "${1}FIELDS"),
 		} {
-			keys = append(keys, class.Key(sqltext.Fingerprint(other)))
+			keys = append(keys, class.Key(mytext.Fingerprint(other)))
 		}
 	}
 	slices.Sort(keys)
@@ -309,9 +310,9 @@ func understood(sql string) []string {
 	}
 	var mysql, mariadb, neither strings.Builder
 	for i, end := 0, 0; i < len(sql); i = end {
-		_, end = sqltext.Next(sql, i)
+		_, end = mytext.Next(sql, i)
 		text := sql[i:end]
-		if from, code := sqltext.Executed(sql, i); code {
+		if from, code := mytext.Executed(sql, i); code {
 			if text = strings.TrimSuffix(sql[from:end], "*/"); sql[i+len("/*")] == 'M' {
 				mariadb.WriteString(text)
 			} else {

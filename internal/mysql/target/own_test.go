@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -59,7 +60,7 @@ func TestPlansPushNothingOut(t *testing.T) {
 	countTagged(x.self.where, own)
 	sent := x.Sent()
 	for _, sql := range []string{plan, own} {
-		if sent[class.Key(sqltext.Fingerprint(sql))] != 1 {
+		if sent[class.Key(mytext.Fingerprint(sql))] != 1 {
 			t.Errorf("not counted: %s", sql)
 		}
 	}
@@ -131,7 +132,7 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 					t.Fatal(err)
 				}
 				n++
-				if got := sent[class.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count {
+				if got := sent[class.Key(mytext.FromDigestText(text))]; got < count || got > 2*count {
 					// what a server of another kind would make of one may be another
 					t.Errorf("the server counts %d of %s, this process %d", count, text, got)
 				}

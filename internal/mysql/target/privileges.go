@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // MayExecute says in words why the connection's account may execute stored routines in one of the schemas, or that
@@ -167,8 +167,8 @@ func ReadGrant(line string) (g Grant, ok bool) {
 	var words []string // of the privilege
 	depth, columns, odd := 0, "", false
 	for i, end := 0, 0; i < len(rest); i = end {
-		var kind sqltext.Kind
-		kind, end = sqltext.Next(rest, i)
+		var kind mytext.Kind
+		kind, end = mytext.Next(rest, i)
 		word := rest[i:end]
 		if word == "," && depth == 0 || word == "ON" && depth == 0 && i > 0 {
 			odd = odd || word == "ON" && words == nil
@@ -176,7 +176,7 @@ func ReadGrant(line string) (g Grant, ok bool) {
 			words, columns = nil, ""
 		}
 		switch {
-		case kind == sqltext.Open, kind == sqltext.Comment, kind == sqltext.Code:
+		case kind == mytext.Open, kind == mytext.Comment, kind == mytext.Code:
 			return g, false
 		case word == "(":
 			depth, columns = depth+1, "("
@@ -189,10 +189,10 @@ func ReadGrant(line string) (g Grant, ok bool) {
 			return Grant{}, !g.Revoked
 		case word == "ON" && i > 0:
 			return g, !odd && g.readObject(rest[end:])
-		case kind == sqltext.Word:
+		case kind == mytext.Word:
 			words = append(words, word)
 		default: // of the name of a role
-			odd = odd || kind != sqltext.Space && word != ","
+			odd = odd || kind != mytext.Space && word != ","
 		}
 	}
 	return g, false
@@ -215,7 +215,7 @@ func (g *Grant) readObject(text string) bool {
 			text = after
 			return "*"
 		}
-		name, text = sqltext.CutName(text)
+		name, text = mytext.CutName(text)
 		return name
 	}
 	g.schema = name()

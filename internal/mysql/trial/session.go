@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
-	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // session is a family.TrialSession.
@@ -29,7 +29,7 @@ func (s server) Session(ctx context.Context, database string, held bool) (family
 	}
 	x := session{c, held}
 	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS ", "USE "} {
-		if err := x.Exec(ctx, q+schema.Quote(database)); err != nil {
+		if err := x.Exec(ctx, q+ddl.Quote(database)); err != nil {
 			_ = x.Close()
 			return nil, s.Wrap("prepare", err)
 		}
@@ -52,7 +52,7 @@ func (s session) Value(ctx context.Context, query string) (v sql.NullString, err
 // Analyze implements family.TrialSession.
 func (s session) Analyze(ctx context.Context, tables []string) error {
 	for _, t := range tables {
-		if err := s.Exec(ctx, "ANALYZE TABLE "+schema.Quote(t)); err != nil {
+		if err := s.Exec(ctx, "ANALYZE TABLE "+ddl.Quote(t)); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -65,7 +67,9 @@ func Digest(ctx context.Context, t Server, o DigestOptions) (r digest.Report, so
 		g.Notes = append(g.Notes, fmt.Sprintf("stopped after %v of %v", time.Since(began).Round(time.Second/10),
 			o.Window))
 	}
-	r = digest.OfClasses(classes, g)
+	r = digest.OfClasses(classes, g, func(c class.Class) (string, []string) {
+		return pgtext.Item(c.Fingerprint), pgtext.Tables(c.Fingerprint)
+	})
 	for i := range r.Classes {
 		r.Classes[i].Databases = []digest.Tally{{Name: cmp.Or(f.Database, "?"), Count: r.Classes[i].Count}}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -30,16 +29,19 @@ func skipSpace(p *parser, i int) (int, error) {
 // comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some
 // versions carry out, /*+ … */ and /*! … */, are told apart: they belong to the statement.
 func comment(p *parser, i int) (end int, code bool, err error) {
-	if strings.IndexByte("#-/", p.src[i]) < 0 {
-		return i, false, nil
-	}
-	switch kind, end := sqltext.Next(p.src, i); {
-	case kind == sqltext.Open:
-		return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
-	case kind == sqltext.Comment:
-		return end, strings.HasPrefix(p.src[i:], "/*+"), nil
-	case kind == sqltext.Code:
-		return end, true, nil
+	switch s := p.src[i:]; {
+	case s[0] == '#', strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' '): // up to the end of its line
+		if n := strings.IndexByte(s, '\n'); n >= 0 {
+			return i + n, false, nil
+		}
+		return len(p.src), false, nil
+	case strings.HasPrefix(s, "/*"):
+		n := strings.Index(s[2:], "*/")
+		if n < 0 {
+			return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
+		}
+		code = s[2] == '+' || s[2] == '!' || strings.HasPrefix(s[2:], "M!")
+		return i + len("/*") + n + len("*/"), code, nil
 	}
 	return i, false, nil
 }
@@ -123,8 +125,7 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 					p.mysqlOnly(i, "write -- for a comment", "a # begins a comment in MySQL only")
 				}
 				r.plain(" ")
-			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+
-				strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
+			case strings.Contains(p.src[i:after], "?") || halfQuoted(p.src[i:after]):
 				return 0, false, p.at(i).errorf("", "a hint with a ? or half of a pair of quotes")
 			default:
 				r.plain(p.src[i:after])
@@ -135,7 +136,7 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 		switch c := p.src[i]; {
 		case c == ';':
 			return i, true, nil
-		case c == '\'' || c == '"' || c == '`':
+		case strings.IndexByte(workload.Quotes, c) >= 0:
 			i, err = r.quoted(i, c)
 			if err != nil {
 				return 0, false, err
@@ -207,6 +208,16 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 	return len(p.src), false, nil
 }
 
+// halfQuoted reports whether some quote stands an odd number of times in a text.
+func halfQuoted(text string) bool {
+	for _, q := range workload.Quotes {
+		if strings.Count(text, string(q))%2 > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // next returns the byte after i, 0 at the end.
 func (p *parser) next(i int) byte {
 	if i+1 < len(p.src) {
@@ -218,7 +229,7 @@ func (p *parser) next(i int) byte {
 // quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look
 // at backslashes when values are put in.
 func (r *sqlReader) quoted(i int, quote byte) (int, error) {
-	end, closed := sqltext.Quoted(r.p.src, i)
+	end, closed := workload.Quoted(r.p.src, i)
 	q := string(rune(quote))
 	if !closed {
 		return 0, r.p.at(i).errorf("close it with "+q, "a text in quotes has no end")
@@ -228,7 +239,7 @@ func (r *sqlReader) quoted(i int, quote byte) (int, error) {
 		r.p.mysqlOnly(i, "write a quote within quotes twice", "a quote after a backslash is part of the text in "+
 			"MySQL only")
 	}
-	if quote != '`' {
+	if quote == '\'' || quote == '"' {
 		text = strings.NewReplacer(`\\`, `\\`, `\`+q, q+q).Replace(text)
 	}
 	r.plain(text)

@@ -603,7 +603,7 @@ export interface components {
         Class: {
             /** @description class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
             id: string;
-            /** @description sqltext.Fingerprint, holds no literal */
+            /** @description of the statements, as their family writes it: it holds no literal */
             fingerprint: string;
             /** @description Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself. */
             parsable?: string;
@@ -738,7 +738,7 @@ export interface components {
         ClassRow: {
             /** @description class.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3 */
             id: string;
-            /** @description sqltext.Fingerprint, holds no literal */
+            /** @description of the statements, as their family writes it: it holds no literal */
             fingerprint: string;
             /** @description Parsable is the fingerprint in the spelling that package sqlshape parses, where the server's dialect has another one: PostgreSQL's names in double quotes, casts and RETURNING. Empty: Fingerprint itself. */
             parsable?: string;

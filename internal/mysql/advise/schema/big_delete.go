@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -248,12 +249,12 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	}
 	order := chunkOrder(p.t, p.shape)
 	if order != "" {
-		order = " ORDER BY " + schema.Quote(order)
+		order = " ORDER BY " + ddl.Quote(order)
 	}
 	f.Suggestion = fmt.Sprintf("Delete in batches: DELETE FROM %s WHERE …%s LIMIT %d, a commit after each, until no "+
 		"row is left. Where whole days are deleted at once, partition by day and use DROP PARTITION, which takes no "+
 		"time.",
-		ref.SQL(), order, deleteChunk)
+		ddl.Name(ref), order, deleteChunk)
 	if p.shape.Limit {
 		f.Suggestion = fmt.Sprintf("Use a smaller LIMIT: %d rows at a time, a commit after each, until no row is left.",
 			deleteChunk)

@@ -7,9 +7,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/snap"
 )
@@ -19,7 +19,7 @@ const (
 	touch  = "UPDATE tokens SET used = used + 1 WHERE id = 7"
 )
 
-func idOf(sql string) string { return class.ID(sqltext.Fingerprint(sql)) }
+func idOf(sql string) string { return class.ID(mytext.Fingerprint(sql)) }
 
 func tokens() *snap.Made {
 	return snap.Build().Table("tokens", 60_000, snap.Col("expires", "int", 4), snap.Col("used", "int", 4)).Index("e",

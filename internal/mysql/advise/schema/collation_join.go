@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -131,7 +132,7 @@ func charset(c schema.Column) string {
 // mixed writes the finding; the other column is the one whose character set wins.
 func (k *converting) mixed(v *advise.View) finding.Finding {
 	x := k.sufferers[0]
-	t, q := x.tables[k.at], schema.Quote(k.column.Name)
+	t, q := x.tables[k.at], ddl.Quote(k.column.Name)
 	kind := func(c schema.Column) string { return c.Charset + " (" + c.Collation + ")" }
 	f := begin(v, "collation-join", k.sufferers, k.at, k.column.Name, k.column.Name, k.otherTable.String())
 	f.Subject.Tables = append(f.Subject.Tables, k.otherTable)
@@ -143,12 +144,12 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 	}
 	f.Cause = fmt.Sprintf("%s of %s is %s, %s of %s is %s. To compare them the server converts the former, %s, and "+
 		"an index sorted by the values before the conversion cannot be used. "+
-		"The index of the other side still can be used.", q, t.Ref, kind(k.column), schema.Quote(k.other.Name),
+		"The index of the other side still can be used.", q, t.Ref, kind(k.column), ddl.Quote(k.other.Name),
 		k.otherTable, kind(k.other), per)
 	f.Evidence = append([]finding.Evidence{{
 		What: "join", Source: source.Catalog,
 		Text: fmt.Sprintf("The join compares %s of %s, %s, with %s of %s, %s.", q, t.Ref, kind(k.column),
-			schema.Quote(k.other.Name), k.otherTable, kind(k.other)),
+			ddl.Quote(k.other.Name), k.otherTable, kind(k.other)),
 	}}, f.Evidence...)
 	to := k.column
 	to.Charset, to.Collation = k.other.Charset, k.other.Collation

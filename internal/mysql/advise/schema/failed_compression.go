@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -181,7 +182,7 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	}
 	f.Action = &finding.Action{
 		Kind: finding.AlterTable, Table: ref, Changes: changes,
-		SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo),
+		SQL: ddl.ChangeSQL(ref, changes), Undo: ddl.ChangeSQL(ref, undo),
 	}
 	f.Cost = "The table is rebuilt and is larger afterwards"
 	if d, ok := first.t.DataBytes.Get(); ok {

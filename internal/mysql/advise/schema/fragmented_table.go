@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -204,7 +205,7 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	change := []schema.Clause{{Kind: schema.Rebuild}}
 	f.Action = &finding.Action{
 		Kind: finding.AlterTable, Table: ref, Changes: change,
-		SQL: schema.ChangeSQL(ref, change),
+		SQL: ddl.ChangeSQL(ref, change),
 	}
 	f.Suggestion = fmt.Sprintf("Rebuild %s online; reads and writes continue. Where rows are inserted and deleted at "+
 		"this rate, deleting by partition prevents it.", ref)

@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -96,14 +97,14 @@ var introducer = lazyregexp.New(`_[a-z0-9]+\\?'`)
 func (h *hiding) report(v *advise.View) finding.Finding {
 	x := h.sufferers[0]
 	t, col := x.tables[h.at], h.column
-	expr := cmp.Or(h.compared.Left.Expr, "an expression of "+schema.Quote(col.Name))
+	expr := cmp.Or(h.compared.Left.Expr, "an expression of "+ddl.Quote(col.Name))
 	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(h.compared.Left.Expr))
 	share := unit.Percent(f.Share)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index",
 		share, t.Ref, expr)
 	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by the "+
 		"function's results, so the server "+
-		"has to evaluate the function for every row.", expr, schema.Quote(col.Name))
+		"has to evaluate the function for every row.", expr, ddl.Quote(col.Name))
 	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per "+
 		"call of the class do not fall.", t.Ref)
 	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB " +
@@ -115,7 +116,7 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "index", Source: source.Catalog,
 			Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name,
-				schema.PartsSQL(h.index.Parts)),
+				ddl.PartsSQL(h.index.Parts)),
 		})
 	}
 	f.Why = []finding.Reason{
@@ -161,11 +162,11 @@ func (h *hiding) rewritten(v *advise.View, f *finding.Finding, to rewritten) {
 		Parts: []schema.IndexPart{{Column: h.column.Name}},
 	}
 	f.Action = &finding.Action{
-		Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref, idx),
-		Undo: schema.DropIndexSQL(t.Ref, idx.Name),
+		Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: ddl.AddIndexSQL(t.Ref, idx),
+		Undo: ddl.DropIndexSQL(t.Ref, idx.Name),
 	}
 	f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.",
-		schema.Quote(h.column.Name))
+		ddl.Quote(h.column.Name))
 	f.Cost = indexCost(t, h.column.Bytes) + " The statement has to change in the application."
 }
 
@@ -178,11 +179,11 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 		f.Against = append(f.Against, fmt.Sprintf("The collation of %s, %s, ignores case: if that is all that is "+
 			"needed, the bare column with a plain index finds the same. "+
 			"They are not the same for every letter of every language, so this is for you to decide.",
-			schema.Quote(col.Name), col.Collation))
+			ddl.Quote(col.Name), col.Collation))
 	}
 	if g, ok := generated(t, left.Expr); ok {
 		f.Suggestion = fmt.Sprintf("The column %s holds this expression and has an index: use %s %s.",
-			schema.Quote(g.Name), schema.Quote(g.Name), spoken(h.compared))
+			ddl.Quote(g.Name), ddl.Quote(g.Name), spoken(h.compared))
 		f.Cost = "None on the server: the statement has to change in the application."
 		return
 	}
@@ -211,10 +212,10 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 		changes := []schema.Clause{{Kind: schema.AddKey, Index: idx}}
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: t.Ref, Changes: changes,
-			SQL: schema.ChangeSQL(t.Ref, changes), Undo: schema.DropIndexSQL(t.Ref, idx.Name),
+			SQL: ddl.ChangeSQL(t.Ref, changes), Undo: ddl.DropIndexSQL(t.Ref, idx.Name),
 		}
 		f.Suggestion = fmt.Sprintf("Add an index on the expression, written exactly as the statement has it: %s. The "+
-			"statement stays as it is.", schema.PartsSQL(idx.Parts))
+			"statement stays as it is.", ddl.PartsSQL(idx.Parts))
 		f.Valid = "MySQL from 8.0.13"
 	case v.MariaDB() && v.AtLeast(10, 2) || !v.MariaDB() && v.AtLeast(5, 7, 6):
 		name := spare(col.Name+"_"+left.Func, func(s string) bool { _, taken := t.Column(s); return taken })
@@ -228,19 +229,19 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 			{Kind: schema.AddKey, Index: idx},
 		}
 		f.Action = &finding.Action{
-			Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes),
-			Undo: schema.ChangeSQL(t.Ref, []schema.Clause{
+			Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: ddl.ChangeSQL(t.Ref, changes),
+			Undo: ddl.ChangeSQL(t.Ref, []schema.Clause{
 				{Kind: schema.DropKey, Index: idx},
 				{Kind: schema.DropColumn, Column: name},
 			}),
 		}
-		f.Suggestion = fmt.Sprintf("Add a generated column %s AS (%s) with an index.", schema.Quote(name), left.Expr)
+		f.Suggestion = fmt.Sprintf("Add a generated column %s AS (%s) with an index.", ddl.Quote(name), left.Expr)
 		f.Valid = "MySQL from 5.7.6"
 		if v.MariaDB() {
 			f.Valid = "MariaDB from 10.2"
 			if !v.AtLeast(11, 8) {
 				f.Suggestion += fmt.Sprintf(" Then use %s %s: this server does not recognize that the column holds "+
-					"the expression.", schema.Quote(name), spoken(h.compared))
+					"the expression.", ddl.Quote(name), spoken(h.compared))
 			}
 		}
 	default:
@@ -353,7 +354,7 @@ func rewrite(col schema.Column, c shape.Comparison) (rewritten, bool) {
 	if !c.Left.Plain || !timeType(col) {
 		return rewritten{}, false
 	}
-	q := schema.Quote(col.Name)
+	q := ddl.Quote(col.Name)
 	var from, next []string // for each value: where its range begins, and where the next one does
 	var to rewritten
 	day := strings.EqualFold(col.DataType, "date")

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
@@ -356,7 +357,7 @@ func (h *hot) report(v *advise.View) finding.Finding {
 		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning "+
 			"columns, so the new key may need them too.")
 	default:
-		sql := schema.ChangeSQL(ref, k.changes)
+		sql := ddl.ChangeSQL(ref, k.changes)
 		f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: k.changes, SQL: sql, Undo: h.undo(k)}
 	}
 	f.Reference = "Reference manual, \"Clustered and Secondary Indexes\""
@@ -395,5 +396,5 @@ func (h *hot) undo(k newKey) string {
 		case schema.ModifyColumn, schema.DropColumn, schema.PrimaryKey, schema.TableOption, schema.Rebuild:
 		}
 	}
-	return schema.ChangeSQL(h.t.Ref, back)
+	return ddl.ChangeSQL(h.t.Ref, back)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -127,7 +128,7 @@ const conversionReference = "MySQL manual, Type Conversion in Expression Evaluat
 // literal tells of a text held against numbers in the statement.
 func (k *converting) literal(v *advise.View) finding.Finding {
 	x := k.sufferers[0]
-	t, q := x.tables[k.at], schema.Quote(k.column.Name)
+	t, q := x.tables[k.at], ddl.Quote(k.column.Name)
 	f := begin(v, "implicit-conversion", k.sufferers, k.at, k.column.Name, k.column.Name)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because the text %s is compared with a number",
 		unit.Percent(f.Share), t.Ref, q)
@@ -144,7 +145,7 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 	f.Cost = "None on the server: the value has to change in the application."
 	f.Against = append(f.Against, fmt.Sprintf("Rows with other spellings of the number ('07', '7.0', ' 7') are found "+
 		"today and would no longer be. To check whether there are any: "+
-		"SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s + 0 AS CHAR).", t.Ref.SQL(), q, q))
+		"SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s + 0 AS CHAR).", ddl.Name(t.Ref), q, q))
 	if k.unseen {
 		f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because the text %s is compared with a "+
 			"value of another type", unit.Percent(f.Share), t.Ref, q)
@@ -161,15 +162,15 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "index", Source: source.Catalog,
 			Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", k.index.Name,
-				schema.PartsSQL(k.index.Parts)),
+				ddl.PartsSQL(k.index.Parts)),
 		})
 	} else {
 		idx := schema.Index{
 			Name: unusedName(t, "idx_"+k.column.Name), Type: "BTREE",
 			Parts: []schema.IndexPart{{Column: k.column.Name}},
 		}
-		f.Action = &finding.Action{Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref,
-			idx), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
+		f.Action = &finding.Action{Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: ddl.AddIndexSQL(t.Ref,
+			idx), Undo: ddl.DropIndexSQL(t.Ref, idx.Name)}
 		f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.", q)
 		f.Cost = indexCost(t, k.column.Bytes) + " The value has to change in the application."
 	}
@@ -187,8 +188,8 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 // join tells of a join of a text with numbers or times.
 func (k *converting) join(v *advise.View) finding.Finding {
 	x := k.sufferers[0]
-	t, q := x.tables[k.at], schema.Quote(k.column.Name)
-	other := fmt.Sprintf("%s of %s", schema.Quote(k.other.Name), k.otherTable)
+	t, q := x.tables[k.at], ddl.Quote(k.column.Name)
+	other := fmt.Sprintf("%s of %s", ddl.Quote(k.other.Name), k.otherTable)
 	f := begin(v, "implicit-conversion", k.sufferers, k.at, k.column.Name, k.column.Name, k.otherTable.String())
 	f.Subject.Tables = append(f.Subject.Tables, k.otherTable)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because its text %s is joined with %s",
@@ -206,7 +207,7 @@ func (k *converting) join(v *advise.View) finding.Finding {
 	f.Against = append(f.Against, fmt.Sprintf("Texts that are not a valid %s stop the change in a strict sql_mode, "+
 		"and leading zeros are lost. To list them first: SELECT COUNT(*) FROM %s WHERE %s <> CAST(CAST(%s AS %s) AS "+
 		"CHAR).",
-		k.other.DataType, t.Ref.SQL(), q, q, castType(k.other)))
+		k.other.DataType, ddl.Name(t.Ref), q, q, castType(k.other)))
 	k.change(v, &f, changes, fmt.Sprintf("Give %s the type of the column it is joined with: %s.", q, k.other.Type))
 	if mode, ok := v.Variable("sql_mode"); ok && !strings.Contains(strings.ToUpper(mode), "STRICT_") {
 		f.Action = nil
@@ -214,7 +215,7 @@ func (k *converting) join(v *advise.View) finding.Finding {
 			"texts into 0 and lose them. Set it for the session first (SET SESSION sql_mode = 'STRICT_ALL_TABLES').")
 	}
 	f.Suggestion += fmt.Sprintf(" Where the table cannot change, the statement can convert the other side to text, "+
-		"CAST(%s AS CHAR), in the character set of %s.", schema.Quote(k.other.Name), q)
+		"CAST(%s AS CHAR), in the character set of %s.", ddl.Quote(k.other.Name), q)
 	k.tell(&f, "Do both sides of the join have one type?", f.Evidence[0].Text)
 	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s when both columns have one type.", t.Ref)
 	return f
@@ -272,13 +273,13 @@ func (k *converting) change(v *advise.View, f *finding.Finding, changes []schema
 	}
 	f.Action = &finding.Action{
 		Kind: finding.AlterTable, Table: t.Ref, Changes: changes,
-		SQL: schema.ChangeSQL(t.Ref, changes),
+		SQL: ddl.ChangeSQL(t.Ref, changes),
 	}
 	back := []schema.Clause{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(k.column)}}
 	for _, c := range changes[1:] {
 		back = append(back, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 	}
-	f.Action.Undo = schema.ChangeSQL(t.Ref, back)
+	f.Action.Undo = ddl.ChangeSQL(t.Ref, back)
 }
 
 // definition returns what stands behind a column's name, as far as the catalog tells.
@@ -300,7 +301,7 @@ func (k *converting) tell(f *finding.Finding, ask, answer string) {
 		finding.Reason{Ask: ask, Answer: answer, Source: x.c.Source()})
 	index := "None."
 	if k.index.Name != "" {
-		index = fmt.Sprintf("%s (%s), and the server does not use it.", k.index.Name, schema.PartsSQL(k.index.Parts))
+		index = fmt.Sprintf("%s (%s), and the server does not use it.", k.index.Name, ddl.PartsSQL(k.index.Parts))
 	}
 	f.Why = append(f.Why, finding.Reason{Ask: "Which index would serve?", Answer: index, Source: source.Catalog},
 		finding.Reason{Ask: "What helps?", Answer: f.Suggestion, Source: source.Catalog})

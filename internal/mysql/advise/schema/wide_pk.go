@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -227,7 +228,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		}
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: ref, Changes: changes,
-			SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo),
+			SQL: ddl.ChangeSQL(ref, changes), Undo: ddl.ChangeSQL(ref, undo),
 		}
 	}
 	if more > 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -229,7 +229,7 @@ func latest(v *advise.View) (c couple) {
 		}
 	}
 	for _, s := range c.statements {
-		id := class.ID(sqltext.Fingerprint(s))
+		id := class.ID(mytext.Fingerprint(s))
 		if slices.Contains(c.classes, id) {
 			c.same = true
 			continue

@@ -11,9 +11,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -152,7 +152,7 @@ func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64
 		if x.ID == alter.ID || waits[x.ID] || x.Seconds < alter.Seconds || !session.AtWork(x) {
 			continue
 		}
-		for _, t := range sqltext.Tables([]byte(x.SQL)) {
+		for _, t := range mytext.Tables([]byte(x.SQL)) {
 			if strings.EqualFold(t[1], ref.Table) && (t[0] == "" && strings.EqualFold(x.DB, ref.Schema) ||
 				strings.EqualFold(t[0], ref.Schema)) {
 				at = append(at, x)
@@ -282,7 +282,7 @@ func metadataPileup(v *advise.View, q session.Queue, c *chain) finding.Finding {
 
 // definition reports whether a statement changes or locks a table's definition.
 func definition(sql string) bool {
-	word, rest, _ := strings.Cut(strings.ToUpper(sqltext.Body(sql)), " ")
+	word, rest, _ := strings.Cut(strings.ToUpper(mytext.Body(sql)), " ")
 	switch word {
 	case "ALTER", "DROP", "TRUNCATE", "RENAME", "OPTIMIZE", "REPAIR", "LOCK":
 		return true

@@ -17,12 +17,14 @@ func (Bench) Causes() trial.Causes {
 // serverFacts lists the settings that decide facts of a server itself.
 var serverFacts = map[string][]trial.Cause{
 	"open_files": {
-		{Setting: "open_files_limit", Follows: true}, {Setting: "max_connections", Follows: true},
+		{Setting: "open_files_limit", Follows: true},
+		{Setting: "max_connections", Follows: true},
 		{Setting: "table_open_cache", Follows: true},
 	},
 	"plugins": plugged, "components": plugged, "engines": plugged,
-	"allocator": {{Setting: "malloc_lib"}}, "version_malloc_library": {{Setting: "malloc_lib"}},
-	"locked_memory": {{Setting: "memlock", Follows: true}, {Setting: "large_pages", Follows: true}},
+	"allocator":              {{Setting: "malloc_lib"}},
+	"version_malloc_library": {{Setting: "malloc_lib"}},
+	"locked_memory":          {{Setting: "memlock", Follows: true}, {Setting: "large_pages", Follows: true}},
 }
 
 // plugged are the settings that bring plugins along.

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -25,6 +26,9 @@ func (d Dialect) Parse(sql string) (shape.Shape, error) {
 	}
 	return d.Reader.Parse(sql)
 }
+
+// System reports whether a schema is the server's own.
+func (d Dialect) System(name string) bool { return schema.Own(name, d.Own) }
 
 // Reader reads the statements of classes: their examples, and the spelling of class.Class.Text.
 type Reader interface {
@@ -109,6 +113,7 @@ type Traits struct {
 	// their names.
 	IndexName   int
 	SharedNames bool
+	Own         []string // schemas that every server has, see schema.Own
 	// ReadWith are the sources that are read along with another one.
 	ReadWith map[source.Name]source.Name
 }
@@ -126,9 +131,12 @@ type Connections struct {
 // Figures name the metrics that rules of all families ask a family's server for; "" where it has none.
 type Figures struct {
 	// Status begins the names of the server's own counters, see View.Status.
-	Status      string
-	RowsSent    string   // rows a second that all statements return
-	Connected   string   // connections that are open; where there is none the sessions are counted
+	Status    string
+	RowsSent  string // rows a second that all statements return
+	Connected string // connections that are open; where there is none the sessions are counted
+	// Handlers are the ways in which rows are read, and ConnectionErrors those that kept clients out.
+	Handlers, ConnectionErrors metric.Family
+
 	Deadlocks   []string // transactions ended because of them; the first that was observed counts
 	RowLocks    RowLocks
 	IndexReads  []Reads // of indexes; the first source that gave anything counts

@@ -364,7 +364,8 @@ func (a Actions) ProveAndKeep(
 	if err != nil {
 		return p, nil, err
 	}
-	doc := report.ProofDocument(id, e, p, before, after, a.Version)
+	names := FiguresOf(after.Target.Flavor).Names()
+	doc := report.ProofDocument(id, e, p, before, after, names, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {
 		return p, nil, err

@@ -8,7 +8,7 @@ func Key(fingerprint string) string {
 	b := make([]byte, 0, len(fingerprint))
 	for i := 0; i < len(fingerprint); i++ {
 		switch c := fingerprint[i]; {
-		case c == ' ', '\t' <= c && c <= '\r', c == '`', c == ';', c == '+', c == '-':
+		case c == ' ', '\t' <= c && c <= '\r', c == '`', c == '"', c == ';', c == '+', c == '-':
 		case c == '<' && i+1 < len(fingerprint) && fingerprint[i+1] == '>':
 			b = append(b, "!="...)
 			i++

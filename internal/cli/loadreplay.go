@@ -35,8 +35,8 @@ func newLoadReplayCommand(e *env) *cobra.Command {
 		Short: "replay the statements of slow logs or general logs",
 		Long: `Replays the statements of logs: every session of the log over its own connection, in its order, with the original concurrency and
 timing. Reads what "dyno digest" reads: slow logs and general logs, plain, gzip or zstd, - for standard input.
-If a log has only whole seconds, as MariaDB's do, the pauses within a second are lost. Statements faster than long_query_time are not
-in the log and are not sent: log with long_query_time=0 for a true copy of a load.
+If a log has only whole seconds, as MariaDB's do, the pauses within a second are lost. Statements that a log leaves out because
+they were fast are not sent: have the server log all of them for a true copy of a load.
 
 Only statements that are proven to read are sent, in read-only sessions, so that the server refuses what hides in functions and views.
 --writes sends the others too: use it on a copy of the data, never on production. Statements that would change the server itself,

@@ -48,8 +48,7 @@ func newSandboxUpCommand(e *env, yard yardFunc) *cobra.Command {
 		Long: `Starts a private server with its own data directory, socket and port, or starts a stopped one again. Without a NAME it is
 named after the flavor. It needs no password over its socket; use it as TARGET sandbox:NAME. A version in place of a NAME is
 that of the server: postgres@17.`,
-		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up " +
-			"--server mysql@9.7 --set port=13306\n  dyno sandbox up postgres@17 --set work_mem=64MB\n" +
+		Example: sandboxExamples() +
 			"  dyno sandbox up --cpus 0 --cpu 0.97 --read-iops 500 --filesystem xfs --filesystem-size 8G",
 		Args: args(0, 1),
 	}
@@ -368,4 +367,14 @@ from Debian's mirror, Maven Central and npm's registry, as apt, Maven and npm re
 		return nil
 	}
 	return c
+}
+
+// sandboxExamples are those of each family.
+func sandboxExamples() (text string) {
+	for _, m := range app.Makers() {
+		for _, x := range m.Traits().Examples {
+			text += "  dyno sandbox up " + x + "\n"
+		}
+	}
+	return text
 }

@@ -34,11 +34,12 @@ func documentOf(d *demo, res *Result, g app.Diagnosis, r *remedy, after *snapsho
 		}
 	}
 	all := d.buf.Series(0, now.UnixMilli())
+	names := app.FiguresOf(d.box.Server.Flavor).Names()
 	doc := report.Document{
 		Kind: report.Demo, ID: d.id, Title: capital(titleOf(d.parts)), At: now, From: d.begin, To: now,
-		Place: report.PlaceOf(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings,
+		Place: report.PlaceOf(g.Snapshot, names.Telling, d.a.Version), Events: events, Findings: g.Findings,
 		Sources: g.Snapshot.Sources, Story: d.story,
-		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all, app.MySQL.Names()),
+		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all, names),
 			func(c report.Chart) bool { return c.Title == "Statements" })),
 	}
 	doc.Place.Settings = append(doc.Place.Settings, report.Fact{

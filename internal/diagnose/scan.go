@@ -32,7 +32,7 @@ const rowsPerPage = 291
 
 // scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at
 // executions that the server itself counted as scans when the plan confirms them.
-func scans(s *snapshot.Snapshot, parse shape.Parse) (out []finding.Symptom) {
+func scans(s *snapshot.Snapshot, parse shape.Parse, own []string) (out []finding.Symptom) {
 	if s.Seconds() <= 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func scans(s *snapshot.Snapshot, parse shape.Parse) (out []finding.Symptom) {
 		if i >= mostScans || c.TimeSec < least {
 			break
 		}
-		if dictionary(c, parse) {
+		if dictionary(c, parse, own) {
 			continue
 		}
 		p, _ := s.Plan(c)
@@ -54,13 +54,13 @@ func scans(s *snapshot.Snapshot, parse shape.Parse) (out []finding.Symptom) {
 
 // dictionary reports whether a class reads the server's own tables only. These are made to be scanned, and no index can
 // be added.
-func dictionary(c class.Class, parse shape.Parse) bool {
+func dictionary(c class.Class, parse shape.Parse, own []string) bool {
 	sh, err := parse(c.Text())
 	if err != nil || len(sh.Tables) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(sh.Tables, func(t shape.TableRef) bool {
-		return !schema.System(cmp.Or(t.Schema, c.Schema))
+		return !schema.Own(cmp.Or(t.Schema, c.Schema), own)
 	})
 }
 

@@ -34,10 +34,10 @@ func Everywhere() []Look {
 	return []Look{CPU, CPUQueue, ReplicaBehind, ReplicaStopped, IOWait, LockQueues, LockWaiting, Dominant}
 }
 
-// Scans looks at the rows that classes examine, and at plans that read whole tables. parse
-// reads their statements.
-func Scans(parse shape.Parse) Look {
-	return func(s *snapshot.Snapshot) []finding.Symptom { return scans(s, parse) }
+// Scans looks at the rows that classes examine, and at plans that read whole tables. parse reads their statements; own
+// are the schemas of the server itself.
+func Scans(parse shape.Parse, own []string) Look {
+	return func(s *snapshot.Snapshot) []finding.Symptom { return scans(s, parse, own) }
 }
 
 // byTime returns the classes with the most time first.

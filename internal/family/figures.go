@@ -23,6 +23,7 @@ type Names struct {
 	Connected   metric.Ref   // gauge of connections, Dyno's own among them
 	Limit       metric.Ref   // gauge of how many there may be
 	Refused     []metric.Ref // counters of connections that were refused for want of room or of means
+	Telling     []string     // settings that say most about a server, for the head of a report
 	Settings    string       // what stands before the name of a setting in the name of its series
 	LimitName   string       // the setting of how many connections there may be
 	Status      string       // what the engine's own report on itself is called, see state.State.EngineStatus

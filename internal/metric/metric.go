@@ -23,13 +23,7 @@ const RowsReadTotal = "dyno_rows_read_total"
 // Family is what mysqld_exporter makes one metric of: status variables whose names begin alike.
 type Family struct{ Prefix, Name, Label string }
 
-// The families that rules of all servers ask for.
-var (
-	Handlers         = Family{"handler_", "mysql_global_status_handlers_total", "handler"}
-	ConnectionErrors = Family{"connection_errors_", "mysql_global_status_connection_errors_total", "error"}
-)
-
-// Of returns how one of the family is found: v.Rate(metric.Handlers.Of("read_next")) is that of Handler_read_next.
+// Of returns how one of the family is found.
 func (f Family) Of(what string) (name string, by Label) { return f.Name, Label{f.Label, what} }
 
 // Ref is Of as one value.

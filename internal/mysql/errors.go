@@ -8,15 +8,15 @@ import (
 )
 
 // KindOf implements family.Errors.
-func (Family) KindOf(err error) endpoint.Kind { return target.KindOf(err) }
+func (mistakes) KindOf(err error) endpoint.Kind { return target.KindOf(err) }
 
 // HintOf implements family.Errors.
-func (Family) HintOf(err error) string { return target.HintOf(err) }
+func (mistakes) HintOf(err error) string { return target.HintOf(err) }
 
 // LoginRefused implements family.Errors.
-func (Family) LoginRefused(err error) bool { return target.LoginRefused(err) }
+func (mistakes) LoginRefused(err error) bool { return target.LoginRefused(err) }
 
 // Patience implements family.Errors.
-func (Family) Patience(err error, pause time.Duration) time.Duration {
+func (mistakes) Patience(err error, pause time.Duration) time.Duration {
 	return target.Patience(err, pause)
 }

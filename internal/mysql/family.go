@@ -25,7 +25,20 @@ import (
 )
 
 // Family implements family.Family.
-type Family struct{}
+type Family struct {
+	accounts
+	logins
+	finder
+	mistakes
+}
+
+// What is asked of a Family, by subject.
+type (
+	accounts struct{} // how they are made, and what they are given
+	logins   struct{} // whom a server takes Dyno for
+	finder   struct{} // servers of this machine
+	mistakes struct{} // what errors mean
+)
 
 var _ family.Family = Family{}
 
@@ -78,7 +91,7 @@ func (Family) Panels() []panel.Panel { return panels.List() }
 func (Family) Up() string { return "mysql_up" }
 
 // Grants implements family.Accounts, see target.Grants. user may be name@host.
-func (Family) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
+func (accounts) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
 		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
 	}
@@ -86,13 +99,13 @@ func (Family) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([
 }
 
 // CreateAccount implements family.Accounts, see target.CreateAccount.
-func (Family) CreateAccount(user string) (create, unlock string, err error) {
+func (accounts) CreateAccount(user string) (create, unlock string, err error) {
 	return target.CreateAccount(user)
 }
 
 // NewAccount implements family.Accounts. Over a socket MariaDB knows the system's user, and needs no password;
 // elsewhere one has to be chosen.
-func (f Family) NewAccount(flavor dbms.Flavor, socket bool, systemUser string) []string {
+func (f accounts) NewAccount(flavor dbms.Flavor, socket bool, systemUser string) []string {
 	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
 	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" {
 		// root is there already, and too mighty
@@ -107,7 +120,7 @@ func (f Family) NewAccount(flavor dbms.Flavor, socket bool, systemUser string) [
 }
 
 // Account implements family.Logins.
-func (Family) Account(f family.Facts) (string, error) {
+func (logins) Account(f family.Facts) (string, error) {
 	at := strings.LastIndexByte(f.User, '@')
 	if at < 0 {
 		return "", fmt.Errorf("the account in use is not reported as user@host: %q", f.User)
@@ -116,7 +129,7 @@ func (Family) Account(f family.Facts) (string, error) {
 }
 
 // Refused implements family.Logins: the host is assumed where the server does not tell it.
-func (Family) Refused(s endpoint.Spec, err error) (user string, sure bool) {
+func (logins) Refused(s endpoint.Spec, err error) (user string, sure bool) {
 	if host := target.RefusedHost(err, s.User); host != "" {
 		return target.QuoteAccount(s.User, host), true
 	}
@@ -127,7 +140,7 @@ func (Family) Refused(s endpoint.Spec, err error) (user string, sure bool) {
 const greetTime = 2 * time.Second
 
 // Greeting implements family.Logins: the server speaks first. One behind a jump host is not asked.
-func (Family) Greeting(ctx context.Context, x endpoint.Spec) (flavor dbms.Flavor, version string) {
+func (logins) Greeting(ctx context.Context, x endpoint.Spec) (flavor dbms.Flavor, version string) {
 	if x.Jump != (tunnel.Jump{}) {
 		return "", ""
 	}

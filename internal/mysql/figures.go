@@ -3,6 +3,7 @@ package mysql
 import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -24,12 +25,16 @@ func (Family) Names() family.Names {
 	}
 	return family.Names{
 		Statements: metric.Ref{Name: status + "questions"},
-		RowReads: refs(metric.Handlers, "read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd",
+		RowReads: refs(figures.Handlers, "read_first", "read_key", "read_last", "read_next", "read_prev", "read_rnd",
 			"read_rnd_next"),
 		RowLockTime: metric.Ref{Name: status + "innodb_row_lock_time"},
 		Connected:   metric.Ref{Name: status + "threads_connected"},
 		Limit:       metric.Ref{Name: settings + "max_connections"},
-		Refused:     refs(metric.ConnectionErrors, "max_connections", "internal", "accept"),
-		Settings:    settings, LimitName: "max_connections", Status: "InnoDB status",
+		Refused:     refs(figures.ConnectionErrors, "max_connections", "internal", "accept"),
+		Telling: []string{
+			"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
+			"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type",
+		},
+		Settings: settings, LimitName: "max_connections", Status: "InnoDB status",
 	}
 }

@@ -19,15 +19,15 @@ var UsualSockets = []string{
 }
 
 // Marks implements family.Finder.
-func (Family) Marks() host.Marks { return target.Marks }
+func (finder) Marks() host.Marks { return target.Marks }
 
 // Guess implements family.Finder.
-func (Family) Guess(network, address, systemUser string) endpoint.Spec {
+func (finder) Guess(network, address, systemUser string) endpoint.Spec {
 	return endpoint.Spec{Scheme: "mysql", Network: network, Address: address, User: systemUser}
 }
 
 // Own implements family.Finder: where the mysql client would go without arguments.
-func (Family) Own(getenv func(string) string) (family.Own, error) {
+func (finder) Own(getenv func(string) string) (family.Own, error) {
 	own := family.Own{
 		Sockets: UsualSockets, Port: endpoint.DefaultPort, File: "~/.my.cnf",
 		Passwords: [2]string{"~/.my.cnf", "MYSQL_PWD"},

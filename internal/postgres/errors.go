@@ -8,19 +8,19 @@ import (
 )
 
 // KindOf implements family.Errors.
-func (Family) KindOf(err error) endpoint.Kind { return conn.KindOf(err) }
+func (mistakes) KindOf(err error) endpoint.Kind { return conn.KindOf(err) }
 
 // HintOf implements family.Errors.
-func (Family) HintOf(err error) string { return conn.HintOf(err) }
+func (mistakes) HintOf(err error) string { return conn.HintOf(err) }
 
 // LoginRefused implements family.Errors.
-func (Family) LoginRefused(err error) bool {
+func (mistakes) LoginRefused(err error) bool {
 	k := conn.KindOf(err)
 	return k == endpoint.AuthFailed || k == endpoint.TooManyConnections
 }
 
 // Patience implements family.Errors: a server that turns the account down is left alone for longer.
-func (Family) Patience(err error, pause time.Duration) time.Duration {
+func (mistakes) Patience(err error, pause time.Duration) time.Duration {
 	switch conn.KindOf(err) {
 	case endpoint.AuthFailed, endpoint.TooManyConnections, endpoint.Denied, endpoint.TLSFailed, endpoint.NotAServer:
 		return min(2*pause, conn.RetryRefused)

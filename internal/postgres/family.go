@@ -21,7 +21,20 @@ import (
 )
 
 // Family implements family.Family.
-type Family struct{}
+type Family struct {
+	accounts
+	logins
+	finder
+	mistakes
+}
+
+// What is asked of a Family, by subject.
+type (
+	accounts struct{} // how they are made, and what they are given
+	logins   struct{} // whom a server takes Dyno for
+	finder   struct{} // servers of this machine
+	mistakes struct{} // what errors mean
+)
 
 var _ family.Family = Family{}
 
@@ -89,17 +102,17 @@ func (Family) Panels() []panel.Panel { return panels.List() }
 func (Family) Up() string { return "pg_up" }
 
 // Grants implements family.Accounts, see conn.Grants.
-func (Family) Grants(_ dbms.Flavor, task, user string, schemas []string) ([]string, error) {
+func (accounts) Grants(_ dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	return conn.Grants(task, user, schemas)
 }
 
 // CreateAccount implements family.Accounts, see conn.CreateAccount.
-func (Family) CreateAccount(user string) (create, unlock string, err error) {
+func (accounts) CreateAccount(user string) (create, unlock string, err error) {
 	return conn.CreateAccount(user)
 }
 
 // NewAccount implements family.Accounts.
-func (Family) NewAccount(_ dbms.Flavor, socket bool, systemUser string) []string {
+func (accounts) NewAccount(_ dbms.Flavor, socket bool, systemUser string) []string {
 	name, by := "dyno", " PASSWORD 'choose a password'"
 	if socket && systemUser != "" { // peer: the server knows who is at the other end
 		name, by = systemUser, ""
@@ -112,7 +125,7 @@ func (Family) NewAccount(_ dbms.Flavor, socket bool, systemUser string) []string
 }
 
 // Account implements family.Logins.
-func (Family) Account(f family.Facts) (string, error) {
+func (logins) Account(f family.Facts) (string, error) {
 	if f.User == "" {
 		return "", fmt.Errorf("the account in use is not reported")
 	}
@@ -120,9 +133,9 @@ func (Family) Account(f family.Facts) (string, error) {
 }
 
 // Refused implements family.Logins: accounts have no host.
-func (Family) Refused(s endpoint.Spec, _ error) (user string, sure bool) { return s.User, true }
+func (logins) Refused(s endpoint.Spec, _ error) (user string, sure bool) { return s.User, true }
 
 // Greeting implements family.Logins: a server says nothing of its version before a login.
-func (Family) Greeting(context.Context, endpoint.Spec) (flavor dbms.Flavor, version string) {
+func (logins) Greeting(context.Context, endpoint.Spec) (flavor dbms.Flavor, version string) {
 	return dbms.Postgres, ""
 }

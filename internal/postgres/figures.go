@@ -14,4 +14,8 @@ func (Family) Help(string) string { return "" }
 
 // Names implements family.Figures. Statements are counted without Dyno's own, by class, and rows as
 // metric.RowsReadTotal.
-func (Family) Names() family.Names { return family.Names{} }
+func (Family) Names() family.Names {
+	return family.Names{Telling: []string{
+		"shared_buffers", "work_mem", "max_wal_size", "synchronous_commit", "wal_level", "track_io_timing",
+	}}
+}

@@ -13,17 +13,17 @@ var (
 )
 
 // Marks implements family.Finder.
-func (Family) Marks() host.Marks { return conn.Marks }
+func (finder) Marks() host.Marks { return conn.Marks }
 
 // Guess implements family.Finder. The database is the one that every server has.
-func (Family) Guess(network, address, systemUser string) endpoint.Spec {
+func (finder) Guess(network, address, systemUser string) endpoint.Spec {
 	return endpoint.Spec{
 		Scheme: endpoint.Postgres, Network: network, Address: address, User: systemUser, Database: "postgres",
 	}
 }
 
 // Own implements family.Finder: libpq's files have passwords for servers that are named, and name none themselves.
-func (Family) Own(func(string) string) (family.Own, error) {
+func (finder) Own(func(string) string) (family.Own, error) {
 	return family.Own{Passwords: [2]string{"~/.pgpass", "PGPASSWORD"}}, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -52,9 +54,9 @@ func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
 var (
 	statements = metric.Ref{Name: "mysql_global_status_questions"}
 	rowReads   = []metric.Ref{
-		metric.Handlers.Ref("read_first"), metric.Handlers.Ref("read_key"), metric.Handlers.Ref("read_last"),
-		metric.Handlers.Ref("read_next"), metric.Handlers.Ref("read_prev"), metric.Handlers.Ref("read_rnd"),
-		metric.Handlers.Ref("read_rnd_next"),
+		figures.Handlers.Ref("read_first"), figures.Handlers.Ref("read_key"), figures.Handlers.Ref("read_last"),
+		figures.Handlers.Ref("read_next"), figures.Handlers.Ref("read_prev"), figures.Handlers.Ref("read_rnd"),
+		figures.Handlers.Ref("read_rnd_next"),
 	}
 )
 

@@ -28,7 +28,7 @@ func DiagnosisDocument(
 	d := Document{
 		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
 		Sentence: Sentence(s, symptoms, findings),
-		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, version),
+		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, names.Telling, version),
 		Charts: ServerCharts(s.Series, names), Findings: findings, Sources: s.Sources,
 	}
 	for _, f := range findings {
@@ -77,8 +77,8 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 	return out + "."
 }
 
-// PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most.
-func PlaceOf(s *snapshot.Snapshot, version string) Place {
+// PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most, by their names.
+func PlaceOf(s *snapshot.Snapshot, settings []string, version string) Place {
 	p := Place{Target: s.Target.Name, Flavor: s.Target.Flavor, Version: s.Target.Version, Dyno: version}
 	if v, ok := s.Host.CPUs.Get(); ok {
 		p.Host = append(p.Host, Fact{Name: "CPUs", Value: unit.Count(v)})
@@ -89,10 +89,7 @@ func PlaceOf(s *snapshot.Snapshot, version string) Place {
 	if s.Host.Kernel != "" {
 		p.Host = append(p.Host, Fact{Name: "kernel", Value: s.Host.Kernel})
 	}
-	for _, name := range []string{
-		"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
-		"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type",
-	} {
+	for _, name := range settings {
 		if v, ok := s.Variables[name]; ok {
 			p.Settings = append(p.Settings, Fact{Name: name, Value: v})
 		}
@@ -277,13 +274,13 @@ func inWords(a finding.Action) (does, did string) {
 	return string(a.Kind), string(a.Kind)
 }
 
-// ProofDocument tells what the live traffic showed around an action.
+// ProofDocument tells what the live traffic showed around an action; names are those of the server's family.
 func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *snapshot.Snapshot,
-	version string,
+	names family.Names, version string,
 ) Document {
 	d := Document{
 		Kind: Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
-		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, version),
+		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, names.Telling, version),
 		Change: ChangeDone(e), Classes: TouchedClasses(p, before, after), Sources: after.Sources,
 		Warnings: append(MixWarnings(p), p.Warnings...),
 		Commands: []Command{

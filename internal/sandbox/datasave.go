@@ -104,7 +104,8 @@ func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) e
 		return err
 	}
 	// A server removes this file as the last thing of an orderly end.
-	if there(filepath.Join(r.Run, "pid")) || traits.LockFile != "" && there(filepath.Join(dir, "data", traits.LockFile)) {
+	lock := traits.LockFile
+	if there(filepath.Join(r.Run, "pid")) || lock != "" && there(filepath.Join(dir, "data", lock)) {
 		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData,
 			cmp.Or(said.last(), "see "+said.files[0]))
 	}

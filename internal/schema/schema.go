@@ -2,7 +2,11 @@
 // a server; this package does no I/O.
 package schema
 
-import "github.com/dyno-perf/dyno/internal/known"
+import (
+	"slices"
+
+	"github.com/dyno-perf/dyno/internal/known"
+)
 
 // Ref names a table.
 type Ref struct {
@@ -112,14 +116,9 @@ type IndexPart struct {
 	Cardinality known.Value[uint64] `json:"cardinality,omitzero"`
 }
 
-// System reports whether a schema is the server's own: its tables are not the user's to change.
-func System(schema string) bool {
-	for _, own := range []string{"information_schema", "performance_schema", "sys", "mysql", "pg_catalog", "pg_toast"} {
-		if equalFold(schema, own) {
-			return true
-		}
-	}
-	return false
+// Own reports whether a schema is one of those that a server has of its own: their tables are not the user's to change.
+func Own(schema string, of []string) bool {
+	return slices.ContainsFunc(of, func(own string) bool { return equalFold(schema, own) })
 }
 
 // Primary reports whether the index is the primary key.

@@ -64,6 +64,7 @@ func (s *Classes) ClassLines(ctx context.Context, target string, list []class.Cl
 func variants(c class.Class) []history.ClassKey {
 	return []history.ClassKey{
 		{ID: c.ID, Schema: c.Schema, Origin: class.PerformanceSchema},
+		{ID: c.ID, Schema: c.Schema, Origin: class.PgStatStatements},
 		{ID: c.ID, Schema: c.Schema, Origin: class.SlowLog},
 		{ID: c.ID, Schema: c.Schema, Origin: class.Processlist, Sampled: true},
 	}
@@ -561,6 +562,9 @@ func (s *Classes) side(ctx context.Context, target string, p Period) (periodOf, 
 	}
 	r := &o.report
 	r.Version, r.Global.Source, r.Global.Target = digest.Version, string(class.PerformanceSchema), target
+	if len(list) > 0 && list[0].Origin == class.PgStatStatements {
+		r.Global.Source = string(class.PgStatStatements)
+	}
 	r.Global.Count, r.Global.Entries, r.Global.Classes = cover.Count, cover.Count, len(order)
 	if cover.Seconds > 0 { // rates are over what was observed
 		r.Global.Began, r.Global.Ended = cover.From, cover.From.Add(time.Duration(cover.Seconds*float64(time.Second)))

@@ -10,7 +10,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -41,7 +40,7 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	refused := v.Rate(metric.ConnectionErrors.Of(w.Limit)).Or(0)
+	refused := v.Rate(v.Dialect.ConnectionErrors.Of(w.Limit)).Or(0)
 	f := finding.Finding{
 		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning,
 		Confidence: finding.Certain,

@@ -393,7 +393,9 @@ func keyBytes(t schema.Table, x schema.Index) (n int) {
 }
 
 // users returns a table whose indexes one may drop: a base table that is not the server's own.
-func users(t schema.Table) bool { return !t.View && !schema.System(t.Schema) && t.Table != "" }
+func users(v *advise.View, t schema.Table) bool {
+	return !t.View && !v.Dialect.System(t.Schema) && t.Table != ""
+}
 
 // droppable reports whether an index is a plain one: no primary key, nothing that enforces uniqueness, no full text,
 // and in use by the optimizer.

@@ -136,18 +136,18 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 
 // nextEvidence tells what the server reads in the order of indexes, of which no counter of scans knows.
 func nextEvidence(v *advise.View) (ev []finding.Evidence) {
-	r := v.Rate(metric.Handlers.Of("read_next"))
+	r := v.Rate(v.Dialect.Handlers.Of("read_next"))
 	n, ok := r.Get()
 	if !ok {
 		return nil
 	}
 	text := fmt.Sprintf("All reads along indexes took %s (Handler_read_next)", unit.Rate(n, "rows/s"))
-	if icp, ok := v.Rate(metric.Handlers.Of("icp_attempts")).Get(); ok && icp > 0 {
+	if icp, ok := v.Rate(v.Dialect.Handlers.Of("icp_attempts")).Get(); ok && icp > 0 {
 		text += fmt.Sprintf(", and %s more were checked in the index, of which %s met the condition "+
 			"(Handler_icp_attempts, Handler_icp_match)", unit.Rate(icp, "entries/s"),
-			unit.Rate(v.Rate(metric.Handlers.Of("icp_match")).Or(0), "entries/s"))
+			unit.Rate(v.Rate(v.Dialect.Handlers.Of("icp_match")).Or(0), "entries/s"))
 	}
-	if rnd, ok := v.Rate(metric.Handlers.Of("read_rnd_next")).Get(); ok {
+	if rnd, ok := v.Rate(v.Dialect.Handlers.Of("read_rnd_next")).Get(); ok {
 		text += fmt.Sprintf("; scans of tables read %s", unit.Rate(rnd, "rows/s"))
 	}
 	return []finding.Evidence{{
@@ -157,7 +157,7 @@ func nextEvidence(v *advise.View) (ev []finding.Evidence) {
 }
 
 func scanEvidence(v *advise.View) (ev []finding.Evidence) {
-	r := v.Rate(metric.Handlers.Of("read_rnd_next"))
+	r := v.Rate(v.Dialect.Handlers.Of("read_rnd_next"))
 	n, ok := r.Get()
 	if !ok {
 		return nil

@@ -61,7 +61,7 @@ func expressionOf(v *advise.View, c class.Class) (f finding.Finding, ok bool) {
 	}
 	t, ok := v.Resolve(c, sh.Tables[0])
 	at := stepOf(p, sh.Tables[0])
-	if !ok || t.View || schema.System(t.Schema) || at < 0 || !p.Steps[at].All() {
+	if !ok || t.View || v.Dialect.System(t.Schema) || at < 0 || !p.Steps[at].All() {
 		return f, false
 	}
 	b := &block{sh: sh, Tables: v.TablesOf(c, sh.Tables)}

@@ -7,7 +7,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -218,12 +217,12 @@ func (x *scan) wasteful(v *advise.View) bool {
 		return true
 	}
 	if x.c.Sampled && x.kind == shape.Select && !x.shape.Folded {
-		next, ok1 := v.Rate(metric.Handlers.Of("read_next")).Get()
+		next, ok1 := v.Rate(v.Dialect.Handlers.Of("read_next")).Get()
 		sent, ok2 := v.Status("Rows_sent").Get()
 		if ok1 && ok2 {
 			all := next
 			for _, h := range []string{"read_prev", "icp_attempts", "read_rnd_next"} {
-				all += v.Rate(metric.Handlers.Of(h)).Or(0)
+				all += v.Rate(v.Dialect.Handlers.Of(h)).Or(0)
 			}
 			if all < minRatio*sent || all == 0 || x.sec() < 0.5*v.Total {
 				return false

@@ -33,7 +33,7 @@ func lowCardinalityIndex(u *uses) (out []finding.Finding) {
 	var refers map[schema.Ref][][]string
 	for _, t := range v.Tables {
 		rows, ok := t.Rows.Get()
-		if !ok || rows < largeTable || !users(t) {
+		if !ok || rows < largeTable || !users(v, t) {
 			continue
 		}
 		keyed := needed(t)

@@ -18,7 +18,7 @@ import (
 func redundantIndex(u *uses) []finding.Finding {
 	var all []dropCandidate
 	for _, t := range u.v.Tables {
-		if !users(t) {
+		if !users(u.v, t) {
 			continue
 		}
 		for n, x := range t.Indexes {

@@ -10,7 +10,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -109,7 +108,7 @@ func title(v *advise.View, g group, share float64) string {
 	if x.rule == indexScan {
 		return fmt.Sprintf("%s all of the index %s", head, x.step.Key)
 	}
-	if r, ok := v.Rate(metric.Handlers.Of("read_rnd_next")).Get(); ok {
+	if r, ok := v.Rate(v.Dialect.Handlers.Of("read_rnd_next")).Get(); ok {
 		head = fmt.Sprintf("%s all of %s: scans read %s rows a second", head, x.t.Ref, unit.Count(r))
 		if s, ok := v.Rate(v.Dialect.RowsSent).Get(); ok {
 			head += fmt.Sprintf(", the server sends %s", unit.Count(s))

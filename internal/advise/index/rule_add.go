@@ -12,7 +12,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/shape"
 )
@@ -195,7 +194,7 @@ const slowRow = 20e-3
 // scansOf returns the tables that a class reads much of although an index would serve it.
 func scansOf(v *advise.View, c class.Class) (out []scan) {
 	sh, err := v.Shape(c)
-	if err != nil || sh.Kind == shape.Other || schema.System(c.Schema) {
+	if err != nil || sh.Kind == shape.Other || v.Dialect.System(c.Schema) {
 		return nil
 	}
 	p, planned := v.Plan(c)
@@ -243,7 +242,7 @@ func blockScans(v *advise.View, c class.Class, kind shape.Kind, sh shape.Shape, 
 	// one once.
 	for _, inner := range []bool{true, false} {
 		for i, t := range tables {
-			if t.Table == "" || t.View || schema.System(t.Schema) {
+			if t.Table == "" || t.View || v.Dialect.System(t.Schema) {
 				continue
 			}
 			x := scan{c: c, kind: kind, shape: sh, t: t, plan: planned, guess: p.Guess, inner: inner}
@@ -436,9 +435,9 @@ func (x *scan) matching(v *advise.View, single bool) bool {
 		}
 	case !x.shape.Folded && single && x.kind == shape.Select:
 		// All rows that the server sent are an upper bound for those of this class.
-		read, ok1 := v.Rate(metric.Handlers.Of("read_rnd_next")).Get()
+		read, ok1 := v.Rate(v.Dialect.Handlers.Of("read_rnd_next")).Get()
 		if x.step.Access == "index" {
-			read, ok1 = v.Rate(metric.Handlers.Of("read_next")).Get()
+			read, ok1 = v.Rate(v.Dialect.Handlers.Of("read_next")).Get()
 		}
 		sent, ok2 := v.Rate(v.Dialect.RowsSent).Get()
 		if ok1 && ok2 && read > 0 {

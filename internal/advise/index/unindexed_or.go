@@ -43,7 +43,7 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 		return scan{}, nil, false
 	}
 	t, ok := v.Resolve(c, sh.Tables[0])
-	if !ok || t.View || schema.System(t.Schema) {
+	if !ok || t.View || v.Dialect.System(t.Schema) {
 		return scan{}, nil, false
 	}
 	whole := &block{sh: sh, Tables: &advise.Tables{List: []schema.Table{t}}}

@@ -21,7 +21,7 @@ func unusedIndex(u *uses) []finding.Finding {
 	v := u.v
 	refers := referred(v)
 	for _, t := range v.Tables {
-		if !users(t) || !u.lives(t) {
+		if !users(v, t) || !u.lives(t) {
 			continue
 		}
 		keyed := needed(t)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	values "github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/mysql/ddl"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
@@ -19,7 +21,7 @@ func Dialect() advise.Dialect {
 	return advise.Dialect{
 		Reader: sqlshape.Parser{}, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{},
 		Words: words(), Figures: figures(),
-		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64},
+		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64, Own: ddl.Schemas},
 	}
 }
 
@@ -79,6 +81,7 @@ func figures() advise.Figures {
 			{Source: source.TableIO, Metric: "mysql_perf_schema_index_io_waits_total", Table: "name"},
 			{Source: source.Userstat, Metric: "mysql_info_schema_index_statistics_rows_read_total", Table: "table"},
 		},
+		Handlers: values.Handlers, ConnectionErrors: values.ConnectionErrors,
 		TableAccess: "mysql_perf_schema_table_io_waits_total",
 	}
 }

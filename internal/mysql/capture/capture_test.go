@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -121,7 +122,7 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 			if !ok || len(tab.Columns) != 3 || len(tab.Indexes) != 2 {
 				t.Errorf("table %+v among %+v", tab, snap.Tables)
 			}
-			if r, ok := snap.Rate(metric.Handlers.Of("read_rnd_next")).Get(); !ok || r < 1000 {
+			if r, ok := snap.Rate(figures.Handlers.Of("read_rnd_next")).Get(); !ok || r < 1000 {
 				t.Errorf("rows read by scans: %v %v", r, ok)
 			}
 			if !snap.Host.CPUs.OK() || snap.Host.ServerPID != s.PID || !snap.Target.Local {

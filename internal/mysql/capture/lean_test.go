@@ -62,7 +62,7 @@ func TestClientsOnly(t *testing.T) {
 		return x(metric.ClientStatusTotal, metric.L("variable", variable), values...)
 	}
 	handler := func(what string, values ...float64) metric.Series {
-		return x(metric.Handlers.Name, metric.L(metric.Handlers.Label, what), values...)
+		return x(figures.Handlers.Name, metric.L(figures.Handlers.Label, what), values...)
 	}
 	got := clientsOnly([]metric.Series{
 		client("handler_read_key", 1, 2), client("handler_read_next", 5), client("com_select", 7, 8),

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/mysql/catalog"
@@ -116,7 +118,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 			}
 			for _, ref := range found {
 				switch {
-				case schema.System(ref.Schema) || known[ref]:
+				case ddl.System(ref.Schema) || known[ref]:
 				case len(refs) == mostTables:
 					missed = errTooManyTables
 				default:
@@ -298,7 +300,7 @@ func (q questioner) locate(ctx context.Context, conn *sql.Conn, r shape.TableRef
 // dictionary reports whether a statement reads the server's own tables only: no plan of it can be changed.
 func dictionary(sh shape.Shape, def string) bool {
 	return len(sh.Tables) > 0 && !slices.ContainsFunc(sh.Tables, func(r shape.TableRef) bool {
-		return !schema.System(cmp.Or(r.Schema, def))
+		return !ddl.System(cmp.Or(r.Schema, def))
 	})
 }
 

@@ -13,8 +13,12 @@ const (
 	InnodbStatus  = source.Name("innodb_status")
 )
 
-// Families of status variables; metric has those that rules of all families ask for.
+// Families of status variables: v.Rate(Handlers.Of("read_next")) is that of Handler_read_next.
 var (
+	Handlers         = metric.Family{Prefix: "handler_", Name: "mysql_global_status_handlers_total", Label: "handler"}
+	ConnectionErrors = metric.Family{
+		Prefix: "connection_errors_", Name: "mysql_global_status_connection_errors_total", Label: "error",
+	}
 	Commands        = metric.Family{Prefix: "com_", Name: "mysql_global_status_commands_total", Label: "command"}
 	RowOps          = metric.Family{Prefix: "innodb_rows_", Name: rowOps, Label: "operation"}
 	LostInstruments = metric.Family{Prefix: "performance_schema_", Name: lostInstruments, Label: "instrumentation"}

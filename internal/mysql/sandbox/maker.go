@@ -31,7 +31,10 @@ var banner = lazyregexp.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 // Traits implements maker.Maker.
 func (Maker) Traits() maker.Traits {
 	return maker.Traits{
-		Flavors:  []dbms.Flavor{dbms.MariaDB, dbms.MySQL, dbms.Percona},
+		Flavors: []dbms.Flavor{dbms.MariaDB, dbms.MySQL, dbms.Percona},
+		Examples: []string{
+			"shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G", "--server mysql@9.7 --set port=13306",
+		},
 		Programs: []string{"mariadbd", "mysqld"}, AskVersion: []string{"--no-defaults", "--version"}, Version: version,
 		Clients: []string{"mariadb", "mysql"}, Needless: needless,
 		Socket: func(int) string { return "socket" },

@@ -14,7 +14,7 @@ const (
 
 // families are tried in this order.
 var families = [...]metric.Family{
-	figures.Commands, metric.Handlers, metric.ConnectionErrors, figures.RowOps, figures.LostInstruments,
+	figures.Commands, figures.Handlers, figures.ConnectionErrors, figures.RowOps, figures.LostInstruments,
 }
 
 // StatusSeries returns name, labels and kind of the series of a status variable, which is in lower case. They are

@@ -22,16 +22,16 @@ var headlineParts = map[metric.Ref][]state.Part{
 	figures.RowOps.Ref("inserted"):                                            {state.PartRowsInserted},
 	figures.RowOps.Ref("updated"):                                             {state.PartRowsUpdated},
 	figures.RowOps.Ref("deleted"):                                             {state.PartRowsDeleted},
-	metric.Handlers.Ref("read_first"):                                         {state.PartReads},
-	metric.Handlers.Ref("read_key"):                                           {state.PartReads},
-	metric.Handlers.Ref("read_last"):                                          {state.PartReads},
-	metric.Handlers.Ref("read_next"):                                          {state.PartReads},
-	metric.Handlers.Ref("read_prev"):                                          {state.PartReads},
-	metric.Handlers.Ref("read_rnd"):                                           {state.PartReads},
-	metric.Handlers.Ref("read_rnd_next"):                                      {state.PartReads},
-	metric.Handlers.Ref("write"):                                              {state.PartWrites},
-	metric.Handlers.Ref("update"):                                             {state.PartUpdates},
-	metric.Handlers.Ref("delete"):                                             {state.PartDeletes},
+	figures.Handlers.Ref("read_first"):                                        {state.PartReads},
+	figures.Handlers.Ref("read_key"):                                          {state.PartReads},
+	figures.Handlers.Ref("read_last"):                                         {state.PartReads},
+	figures.Handlers.Ref("read_next"):                                         {state.PartReads},
+	figures.Handlers.Ref("read_prev"):                                         {state.PartReads},
+	figures.Handlers.Ref("read_rnd"):                                          {state.PartReads},
+	figures.Handlers.Ref("read_rnd_next"):                                     {state.PartReads},
+	figures.Handlers.Ref("write"):                                             {state.PartWrites},
+	figures.Handlers.Ref("update"):                                            {state.PartUpdates},
+	figures.Handlers.Ref("delete"):                                            {state.PartDeletes},
 	{Name: status + "innodb_buffer_pool_reads"}:                               {state.PartPoolMisses},
 	{Name: status + "innodb_buffer_pool_read_requests"}:                       {state.PartPoolRequests},
 	{Name: figures.PoolDirtyPages}:                                            {state.PartPagesDirty},
@@ -64,7 +64,7 @@ var Headline = state.NewNames(headlineParts, func() map[string]metric.Ref {
 	clients := map[string]metric.Ref{} // by the name of the status variable, in lower case
 	for ref := range headlineParts {
 		clients[strings.TrimPrefix(ref.Name, status)] = ref
-		for _, f := range []metric.Family{figures.Commands, metric.Handlers, figures.RowOps} {
+		for _, f := range []metric.Family{figures.Commands, figures.Handlers, figures.RowOps} {
 			if f.Name == ref.Name {
 				clients[f.Prefix+ref.By.Value] = ref
 			}

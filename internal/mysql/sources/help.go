@@ -2,7 +2,6 @@ package sources
 
 import (
 	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
 )
 
@@ -17,8 +16,8 @@ var Help = exposition.Helps{
 		"mysql_binlog_file_number":    "Number of the binary log that is written to.",
 		"mysql_galera_variables_info": "Galera cluster that the server belongs to; always 1.",
 		figures.Commands.Name:         "Statements executed, by command (Com_ variables).",
-		metric.Handlers.Name:          "Calls of storage engines, by handler (Handler_ variables).",
-		metric.ConnectionErrors.Name:  "Connections that failed, by cause (Connection_errors_ variables).",
+		figures.Handlers.Name:         "Calls of storage engines, by handler (Handler_ variables).",
+		figures.ConnectionErrors.Name: "Connections that failed, by cause (Connection_errors_ variables).",
 		figures.RowOps.Name:           "Rows that InnoDB handled, by operation (Innodb_rows_ variables).",
 		figures.LostInstruments.Name:  "Instruments that the performance schema had no room for.",
 		figures.PoolPages:             "Pages of InnoDB's buffer pool, by state.",

@@ -5,6 +5,8 @@ package symptoms
 import (
 	"slices"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -14,7 +16,8 @@ import (
 func List() []diagnose.Look {
 	return slices.Concat([]diagnose.Look{diagnose.CPU}, loadLooks(), []diagnose.Look{diagnose.IOWait}, memoryLooks(),
 		lockLooks(), []diagnose.Look{
-			rndNext, diagnose.Dominant, diagnose.Scans(sqlshape.Parse), readNext, diagnose.Blind(wanted...),
+			rndNext, diagnose.Dominant, diagnose.Scans(sqlshape.Parse, ddl.Schemas), readNext,
+			diagnose.Blind(wanted...),
 		})
 }
 

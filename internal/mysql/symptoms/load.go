@@ -91,7 +91,7 @@ func connects(s *snapshot.Snapshot) []finding.Symptom {
 // connectionsFull looks at how many connections are left, and at clients that were turned away.
 func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	return diagnose.ConnectionsFull(s.Variables["max_connections"], meanOf(s, "mysql_global_status_threads_connected"),
-		source.GlobalStatus, s.Rate(metric.ConnectionErrors.Of("max_connections")).Or(0))
+		source.GlobalStatus, s.Rate(figures.ConnectionErrors.Of("max_connections")).Or(0))
 }
 
 // meanOf returns the mean of a gauge; unknown when it was not observed.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -66,12 +68,12 @@ func TestLoadLooks(t *testing.T) {
 
 	f(func(s *snapshot.Snapshot) { level(s, "mysql_global_status_threads_connected", 95, 95) }, "connections-full")
 	f(func(s *snapshot.Snapshot) { level(s, "mysql_global_status_threads_connected", 60, 60) })
-	f(func(s *snapshot.Snapshot) { rate(s, metric.ConnectionErrors.Name, 2, "error", "max_connections") },
+	f(func(s *snapshot.Snapshot) { rate(s, figures.ConnectionErrors.Name, 2, "error", "max_connections") },
 		"connections-full")
 
 	refused := quiet()
 	refused.Variables = map[string]string{"max_connections": "100"}
-	rate(refused, metric.ConnectionErrors.Name, 2, "error", "max_connections")
+	rate(refused, figures.ConnectionErrors.Name, 2, "error", "max_connections")
 	if all := connectionsFull(refused); len(all) != 1 || len(all[0].Evidence) != 1 {
 		// how many are in use was not seen: not 0
 		t.Errorf("refused, and no gauge: %+v", all)

@@ -3,10 +3,11 @@ package symptoms
 import (
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -16,13 +17,13 @@ import (
 // index that is read, one that finds far too much, and rows that are sorted out by hand all show here and nowhere else.
 // MariaDB counts entries that an index condition throws away as well; MySQL counts these nowhere.
 func readNext(s *snapshot.Snapshot) []finding.Symptom {
-	next, ok := s.Rate(metric.Handlers.Of("read_next")).Get()
+	next, ok := s.Rate(figures.Handlers.Of("read_next")).Get()
 	if !ok {
 		return nil
 	}
-	prev := s.Rate(metric.Handlers.Of("read_prev")).Or(0)
-	pushed, counted := s.Rate(metric.Handlers.Of("icp_attempts")).Get()
-	passed := s.Rate(metric.Handlers.Of("icp_match")).Or(0)
+	prev := s.Rate(figures.Handlers.Of("read_prev")).Or(0)
+	pushed, counted := s.Rate(figures.Handlers.Of("icp_attempts")).Get()
+	passed := s.Rate(figures.Handlers.Of("icp_match")).Or(0)
 	all := next + prev + max(0, pushed-passed)
 	sent, from := rowsSent(s)
 	n, told := sent.Get()

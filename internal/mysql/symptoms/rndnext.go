@@ -3,10 +3,11 @@ package symptoms
 import (
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -17,7 +18,7 @@ const rndNextPerSec = 10_000
 
 // rndNext compares rows read in the order of the table, which is what a scan does, with rows sent.
 func rndNext(s *snapshot.Snapshot) []finding.Symptom {
-	rate := s.Rate(metric.Handlers.Of("read_rnd_next"))
+	rate := s.Rate(figures.Handlers.Of("read_rnd_next"))
 	v, ok := rate.Get()
 	if !ok || v < rndNextPerSec {
 		return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/diagnose"
 
 	"github.com/dyno-perf/dyno/internal/class"
@@ -34,7 +36,7 @@ func quiet() *snapshot.Snapshot {
 	rate(s, "node_cpu_seconds_total", 0.4, "mode", "user")
 	rate(s, "node_cpu_seconds_total", 1.5, "mode", "idle")
 	rate(s, "node_cpu_seconds_total", 0.1, "mode", "iowait")
-	rate(s, metric.Handlers.Name, 800, "handler", "read_rnd_next")
+	rate(s, figures.Handlers.Name, 800, "handler", "read_rnd_next")
 	rate(s, "mysql_global_status_rows_sent", 400)
 	for i := range 10 {
 		s.Classes = append(s.Classes, class.Class{
@@ -116,13 +118,13 @@ func TestSymptoms(t *testing.T) {
 	})
 	f(func(s *snapshot.Snapshot) { rate(s, "node_cpu_seconds_total", 1.2, "mode", "iowait") }, "io-wait")
 
-	f(func(s *snapshot.Snapshot) { rate(s, metric.Handlers.Name, 2.3e6, "handler", "read_rnd_next") }, "rnd-next")
+	f(func(s *snapshot.Snapshot) { rate(s, figures.Handlers.Name, 2.3e6, "handler", "read_rnd_next") }, "rnd-next")
 	f(func(s *snapshot.Snapshot) { // many rows read, many rows sent
-		rate(s, metric.Handlers.Name, 2.3e6, "handler", "read_rnd_next")
+		rate(s, figures.Handlers.Name, 2.3e6, "handler", "read_rnd_next")
 		rate(s, "mysql_global_status_rows_sent", 1e6)
 	})
 	f(func(s *snapshot.Snapshot) { // MySQL does not count rows sent: the classes do
-		rate(s, metric.Handlers.Name, 2.3e6, "handler", "read_rnd_next")
+		rate(s, figures.Handlers.Name, 2.3e6, "handler", "read_rnd_next")
 		drop(s, "mysql_global_status_rows_sent")
 		s.Classes[0].RowsSent = known.Of(uint64(10e6))
 	})

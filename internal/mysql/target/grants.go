@@ -8,9 +8,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
-	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // Tasks are what an account can be made for, see Grants.
@@ -159,7 +160,7 @@ func schemaPattern(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("the name of a schema is empty")
-	case schema.System(name):
+	case ddl.System(name):
 		return "", fmt.Errorf("%s is the server's own: no task needs more on it", name)
 	case strings.ContainsRune(name, 0):
 		return "", errors.New("the name of a schema holds a NUL")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
+
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -16,7 +18,7 @@ func Dialect(r advise.Reader) advise.Dialect {
 		Reader: r, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{}, Words: words(),
 		Traits: advise.Traits{
 			CountsScans: true, CountsPages: true, Milliseconds: true, Constraints: true,
-			IndexName: 63, SharedNames: true,
+			IndexName: 63, SharedNames: true, Own: pgtext.Schemas,
 			ReadWith: map[source.Name]source.Name{source.Transactions: source.Processlist},
 		},
 	}

@@ -40,6 +40,7 @@ var banner = lazyregexp.New(`(?m)^postgres \(PostgreSQL\) (\d+(?:\.\d+)?)`)
 func (Maker) Traits() maker.Traits {
 	return maker.Traits{
 		Flavors:  []dbms.Flavor{dbms.Postgres},
+		Examples: []string{"postgres@17 --set work_mem=64MB"},
 		Programs: []string{"postgres"},
 		// Debian's packages, and those of postgresql.org for Red Hat
 		Places:     []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"},

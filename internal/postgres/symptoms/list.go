@@ -4,6 +4,7 @@ package symptoms
 import (
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -14,8 +15,8 @@ import (
 func List(parse shape.Parse) []diagnose.Look {
 	return []diagnose.Look{
 		diagnose.CPU, diagnose.CPUQueue, connectionsFull, diagnose.ReplicaBehind, diagnose.ReplicaStopped,
-		diagnose.IOWait, diagnose.LockQueues, diagnose.LockWaiting, diagnose.Dominant, diagnose.Scans(parse),
-		diagnose.Blind(wanted...),
+		diagnose.IOWait, diagnose.LockQueues, diagnose.LockWaiting, diagnose.Dominant,
+		diagnose.Scans(parse, pgtext.Schemas), diagnose.Blind(wanted...),
 	}
 }
 

@@ -42,6 +42,7 @@ type Traits struct {
 	Orderly, AtOnce syscall.Signal
 	// LockFile is a file of the data directory whose first line is the number of the process that uses it; "" for none.
 	LockFile string
+	Examples []string // of what follows "sandbox up"
 	// Initial are the settings that hold from the moment a data directory is made, so that each value needs a template
 	// of its own.
 	Initial []string

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -200,7 +202,7 @@ func working(v *advise.View) (w inUse, ok bool) {
 		sized := len(sh.Tables) > 0
 		for _, r := range sh.Tables {
 			t, ok := v.Resolve(c, r)
-			if ok && !t.View && !schema.System(t.Schema) {
+			if ok && !t.View && !ddl.System(t.Schema) {
 				found[t.Ref] = t
 			}
 			sized = sized && ok && t.DataBytes.OK()
@@ -214,7 +216,7 @@ func working(v *advise.View) (w inUse, ok bool) {
 	if len(found) == 0 || told < mostOfTime*(v.Total-tableless) { // what many small classes work on may be far more
 		w.all = true
 		for _, t := range v.Tables {
-			if !t.View && !schema.System(t.Schema) {
+			if !t.View && !ddl.System(t.Schema) {
 				found[t.Ref] = t
 			}
 		}

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/figures"
+
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -208,7 +209,7 @@ func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []st
 		out = append(out, fmt.Sprintf("%s pages a second came by read-ahead, which scans cause: an index may save "+
 			"more than memory.", unit.Count(ahead)))
 	}
-	if scanned, ok := v.Rate(metric.Handlers.Of("read_rnd_next")).Get(); ok && scanned > 100*p.misses {
+	if scanned, ok := v.Rate(figures.Handlers.Of("read_rnd_next")).Get(); ok && scanned > 100*p.misses {
 		out = append(out, fmt.Sprintf("%s rows a second were read by scans: an index may save more than memory.",
 			unit.Count(scanned)))
 	}

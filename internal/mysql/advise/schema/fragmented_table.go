@@ -92,7 +92,7 @@ func turnedOver(t schema.Table, written float64) bool {
 func bloatOf(t schema.Table, own bool, page float64) (b bloat, ok bool) {
 	data, ok1 := t.DataBytes.Get()
 	rows, ok2 := t.Rows.Get()
-	if !innodb(t) || !ok1 || schema.System(t.Schema) || strings.EqualFold(t.RowFormat, "Compressed") ||
+	if !innodb(t) || !ok1 || ddl.System(t.Schema) || strings.EqualFold(t.RowFormat, "Compressed") ||
 		strings.Contains(strings.ToLower(t.Options), "page_compressed") {
 		return b, false
 	}

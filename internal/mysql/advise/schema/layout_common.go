@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/ddl"
+
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -57,7 +59,7 @@ func uses(v *advise.View, keep func(class.Class, shape.Shape) bool) (out []use) 
 		}
 		seen := map[schema.Ref]bool{}
 		for _, r := range sh.Tables {
-			if t, ok := v.Resolve(c, r); ok && !t.View && !seen[t.Ref] && !schema.System(t.Schema) {
+			if t, ok := v.Resolve(c, r); ok && !t.View && !seen[t.Ref] && !ddl.System(t.Schema) {
 				seen[t.Ref] = true
 				out = append(out, use{c, sh, t})
 			}

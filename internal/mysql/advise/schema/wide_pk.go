@@ -63,7 +63,7 @@ func wideOf(t schema.Table) (w wide, ok bool) {
 	rows, ok1 := t.Rows.Get()
 	size, ok2 := t.IndexBytes.Get()
 	data, ok3 := t.DataBytes.Get()
-	if !innodb(t) || !ok1 || !ok2 || !ok3 || rows == 0 || size < wideRepeated || schema.System(t.Schema) ||
+	if !innodb(t) || !ok1 || !ok2 || !ok3 || rows == 0 || size < wideRepeated || ddl.System(t.Schema) ||
 		strings.EqualFold(t.RowFormat, "Compressed") {
 		return w, false
 	}

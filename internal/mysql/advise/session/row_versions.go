@@ -265,7 +265,7 @@ func pagesPer(v *advise.View) known.Value[float64] {
 	}{
 		{figures.RowOps, []string{"read", "inserted", "updated", "deleted"}},
 		{}, // classes
-		{metric.Handlers, []string{
+		{figures.Handlers, []string{
 			"read_key", "read_next", "read_prev", "read_first", "read_last", "read_rnd", "read_rnd_next", "write",
 			"update", "delete",
 		}},

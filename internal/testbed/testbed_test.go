@@ -17,8 +17,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	trialmysql "github.com/dyno-perf/dyno/internal/mysql/trial"
 	"github.com/dyno-perf/dyno/internal/plan"
@@ -26,8 +24,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
-
-func loading(t *target.Target) load.Server { return loader.Server{T: t} }
 
 // newStand returns a stand with a yard of its own, and parses plans.
 func newStand(t *testing.T) *Testbed {

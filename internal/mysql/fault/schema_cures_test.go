@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,8 +124,7 @@ func TestGeneratedColumnServesMariaDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := cols.Columns()
-	cols.Close()
-	if len(got) != 3 {
+	if err := errors.Join(cols.Err(), cols.Close()); err != nil || len(got) != 3 {
 		t.Errorf("SELECT * shows %v", got)
 	}
 	f := func(q string, most uint64) {

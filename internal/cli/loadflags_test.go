@@ -18,12 +18,8 @@ import (
 var lacking = map[string]string{
 	"version":        "dyno --version",
 	"help":           "dyno load --help",
-	"pgsql-host":     "PostgreSQL follows",
-	"pgsql-port":     "PostgreSQL follows",
-	"pgsql-user":     "PostgreSQL follows",
-	"pgsql-password": "PostgreSQL follows",
-	"pgsql-db":       "PostgreSQL follows",
-	"pgsql-variant":  "PostgreSQL follows",
+	"pgsql-db":       "it is --mysql-db, and understood",
+	"pgsql-variant":  "redshift is not known",
 	"luajit-cmd":     "there is no Lua",
 }
 
@@ -211,6 +207,10 @@ func TestLoadFlagErrors(t *testing.T) {
 	f("say which server", "oltp_read_only", "run")
 	f("both say which server", "oltp_read_only", "run", "--target=a", "--mysql-host=b")
 	f("take one server", "oltp_read_only", "run", "--mysql-host=a,b")
+	f("take one server", "oltp_read_only", "run", "--pgsql-host=a,b")
+	f("--pgsql-port 0: it takes a port", "oltp_read_only", "run", "--pgsql-port=0")
+	f("a run has one server", "oltp_read_only", "run", "--pgsql-host=a", "--mysql-user=b")
+	f("set PGPASSWORD", "oltp_read_only", "run", "--pgsql-host=a", "--pgsql-password=secret")
 	f("a port from 1 to 65535", "oltp_read_only", "run", "--mysql-port=x")
 	f("it takes off, on", "oltp_read_only", "run", "--mysql-host=a", "--mysql-ssl=perhaps")
 	f("option table-size=many: takes a whole number", "oltp_read_only", "run", "--table-size=many")

@@ -27,6 +27,10 @@ func TestLoadTarget(t *testing.T) {
 	f("mysql://sbtest@db:3306/?tls=disabled", "--mysql-host=db", "--mysql-ssl=off")
 	f("mysql://sbtest@db:3306/?tls=verify-full", "--mysql-host=db", "--mysql-ssl=VERIFY_IDENTITY")
 	f("unix:///run/s.sock?user=root", "--mysql-socket=/run/s.sock", "--mysql-user=root")
+	f("postgres://sbtest@db:5432/", "--pgsql-host=db")
+	f("postgres://me@[::1]:5433/?sslmode=require", "--pgsql-host=::1", "--pgsql-port=5433", "--pgsql-user=me",
+		"--pgsql-sslmode=require")
+	f("postgres://sbtest@/?host=%2Frun%2Fpostgresql&port=5432", "--pgsql-host=/run/postgresql")
 	f("")
 	f("", "--target=shop", "--mysql-user=me")
 	f("", "--mysql-host=db", "--mysql-password=secret")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -18,7 +20,9 @@ import (
 )
 
 // families are those that Dyno knows; the first is that of a server of which nothing is said.
-var families = []family.Family{mysql.Family{}, postgres.Family{}}
+//
+// MySQL's parser reads PostgreSQL's statements as well, in the spelling of pgtext.Parsable.
+var families = []family.Family{mysql.Family{}, postgres.Family{Reader: sqlshape.Parser{}}}
 
 // Families lists the families of servers that Dyno knows.
 func Families() []family.Family { return families }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/judge"
 
 	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/dbms"
@@ -70,6 +75,31 @@ func (memories) HintOf(error) string                         { return "" }
 func (memories) LoginRefused(error) bool                     { return false }
 func (memories) Patience(error, time.Duration) time.Duration { return time.Second }
 
+// Judgement has one rule: whoever asks for much needs more room.
+func (memories) Judgement() judge.Family {
+	return judge.Family{Rules: map[advise.Kind][]advise.Rule{advise.Config: {{
+		Name: "small-size", Doc: "a size that is too small for what is asked for",
+		Find: func(v *advise.View) (all []finding.Finding) {
+			for _, c := range v.Classes {
+				if v.Variables["size"] == "1" && c.Count > 2 {
+					all = append(all, finding.Finding{
+						ID: finding.MakeID("small-size", c.ID), Rule: "small-size",
+						Subject:  finding.Subject{Classes: []string{c.ID}},
+						Severity: finding.Critical, Confidence: finding.Certain,
+						Action: &finding.Action{Kind: finding.SetVariable, Variable: "size", Value: "2"},
+					})
+				}
+			}
+			return all
+		},
+	}}}}
+}
+
+// Shown implements shows.
+func (memories) Shown(c class.Class) (string, []string, bool) {
+	return "ask", nil, c.Origin == "memory"
+}
+
 // memory is a server of that family.
 type memory struct {
 	spec     endpoint.Spec
@@ -106,6 +136,9 @@ func (m memory) Look(_ context.Context, o family.Look) (*snapshot.Snapshot, erro
 		Format: snapshot.Format, From: now.Add(-o.Window), To: now,
 		Target:    snapshot.Target{Name: m.spec.Name, Server: "m-1", Flavor: "memory", Version: "1"},
 		Variables: m.settings,
+		Classes: []class.Class{{
+			ID: class.ID("ASK ?"), Fingerprint: "ASK ?", Origin: "memory", Count: 3, TimeSec: 1,
+		}},
 	}, nil
 }
 
@@ -209,6 +242,8 @@ func goes(t *testing.T, a *App, s family.Server, id string, shows func() string,
 // changed back.
 func TestAFamilyIsItsInterfaces(t *testing.T) {
 	a := alone(t)
+	defer func(known []family.Family) { families = known }(families)
+	families = append(slices.Clip(families), memories{})
 	x, err := memories{}.Open(t.Context(), endpoint.Spec{Name: "mem", Scheme: "memory"})
 	if err != nil {
 		t.Fatal(err)
@@ -219,20 +254,23 @@ func TestAFamilyIsItsInterfaces(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	d, err := (Diagnosing{a}).Diagnose(t.Context(), m, family.Look{Window: family.MinWindow})
-	if err != nil || d.Snapshot.Variables["size"] != "1" {
+	if err != nil || len(d.Findings) != 1 || d.Findings[0].Rule != "small-size" {
 		t.Fatalf("%+v, %v", d, err)
 	}
+	if item, _ := Names(d.Snapshot.Classes[0]); item != "ask" {
+		t.Errorf("the class is shown as %s", item)
+	}
+	goes(t, a, m, d.Findings[0].ID, func() string { return m.settings["size"] }, "2")
 	if _, err := Loading(m); err == nil ||
 		!strings.Contains(err.Error(), "run a load on mem: dyno cannot do that yet with Memory") {
 		t.Errorf("%v", err)
 	}
-	ids := suggested(t, a, "mem", finding.Action{Kind: finding.SetVariable, Variable: "size", Value: "2"},
-		finding.Action{Kind: finding.AddIndex}, finding.Action{Kind: finding.SetVariable, Variable: "none", Value: "2"})
-	goes(t, a, m, ids[0], func() string { return m.settings["size"] }, "2")
-	if _, err := (Actions{a}).PreviewChange(t.Context(), m, ids[1], change.Options{}); err == nil {
+	ids := suggested(t, a, "mem", finding.Action{Kind: finding.AddIndex},
+		finding.Action{Kind: finding.SetVariable, Variable: "none", Value: "2"})
+	if _, err := (Actions{a}).PreviewChange(t.Context(), m, ids[0], change.Options{}); err == nil {
 		t.Error("an index is planned where there are none")
 	}
-	in, err := (Actions{a}).PreviewChange(t.Context(), m, ids[2], change.Options{})
+	in, err := (Actions{a}).PreviewChange(t.Context(), m, ids[1], change.Options{})
 	if err != nil || in.Preview.OK() {
 		t.Fatalf("%v, %+v", err, in.Preview)
 	}

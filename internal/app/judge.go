@@ -1,46 +1,23 @@
 package app
 
 import (
-	"slices"
-
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/advise/index"
-	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/judge"
-	mysqladvise "github.com/dyno-perf/dyno/internal/mysql/advise"
-	"github.com/dyno-perf/dyno/internal/mysql/advise/config"
-	"github.com/dyno-perf/dyno/internal/mysql/advise/host"
-	"github.com/dyno-perf/dyno/internal/mysql/advise/schema"
-	mysqlsession "github.com/dyno-perf/dyno/internal/mysql/advise/session"
-	"github.com/dyno-perf/dyno/internal/mysql/sqlshape"
-	mysqlsymptoms "github.com/dyno-perf/dyno/internal/mysql/symptoms"
-	pgadvise "github.com/dyno-perf/dyno/internal/postgres/advise"
-	pgsymptoms "github.com/dyno-perf/dyno/internal/postgres/symptoms"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
+// judging is a family that says how its servers are judged.
+type judging interface{ Judgement() judge.Family }
+
 // judged returns what judgement needs to know of the servers of a flavor; the zero value for one that Dyno does not
 // know.
 func judged(f dbms.Flavor) judge.Family {
-	switch {
-	case f.IsPostgres():
-		// MySQL's parser reads PostgreSQL's classes as well, in the spelling of pgtext.Parsable.
-		return judge.Family{
-			Dialect: pgadvise.Dialect(sqlshape.Parser{}), Symptoms: pgsymptoms.List(sqlshape.Parse),
-			Rules: map[advise.Kind][]advise.Rule{
-				advise.Session: session.ClientRules(), advise.Index: index.ExpressionRules(),
-			},
-		}
-	case slices.Contains(dbms.All(), f.Lower()):
-		return judge.Family{
-			Dialect: mysqladvise.Dialect(), Symptoms: mysqlsymptoms.List(),
-			Rules: map[advise.Kind][]advise.Rule{
-				advise.Session: mysqlsession.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(),
-				advise.Host: host.Rules(),
-			},
+	if x, ok := FamilyOf(f.Lower()); ok {
+		if x, ok := x.(judging); ok {
+			return x.Judgement()
 		}
 	}
 	return judge.Family{}

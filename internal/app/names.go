@@ -1,16 +1,21 @@
 package app
 
-import (
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/mysql/mytext"
-	"github.com/dyno-perf/dyno/internal/postgres/pgtext"
-)
+import "github.com/dyno-perf/dyno/internal/class"
+
+// shows is a family that shortens the statements of its servers.
+type shows interface {
+	Shown(c class.Class) (item string, tables []string, ok bool)
+}
 
 // Names returns the short form of a class by which reports name it, and the tables in it as people write them, by the
 // family of the servers that it was seen on.
 func Names(c class.Class) (item string, tables []string) {
-	if c.Origin == class.PgStatStatements {
-		return pgtext.Item(c.Fingerprint), pgtext.Tables(c.Fingerprint)
+	for _, x := range families {
+		if x, ok := x.(shows); ok {
+			if item, tables, ok = x.Shown(c); ok {
+				return item, tables
+			}
+		}
 	}
-	return mytext.Item(c.Fingerprint), mytext.TableNames([]byte(c.Fingerprint))
+	return c.Fingerprint, nil
 }

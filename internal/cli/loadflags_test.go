@@ -16,11 +16,11 @@ import (
 
 // lacking are the options of sysbench that Dyno does not have, and why.
 var lacking = map[string]string{
-	"version":        "dyno --version",
-	"help":           "dyno load --help",
-	"pgsql-db":       "it is --mysql-db, and understood",
-	"pgsql-variant":  "redshift is not known",
-	"luajit-cmd":     "there is no Lua",
+	"version":       "dyno --version",
+	"help":          "dyno load --help",
+	"pgsql-db":      "it is --mysql-db, and understood",
+	"pgsql-variant": "redshift is not known",
+	"luajit-cmd":    "there is no Lua",
 }
 
 // otherDefaults are the options whose defaults differ, and why.

@@ -82,8 +82,8 @@ func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
 	case o.target != "":
 		return o.target, nil
 	case len(given) == 0:
-		return "", usagef("say which server: --target T, or --mysql-host, --mysql-port, --mysql-socket, --mysql-user, " +
-			"or --pgsql-host, --pgsql-port, --pgsql-user")
+		return "", usagef("say which server: --target T, or --mysql-host, --mysql-port, --mysql-socket, " +
+			"--mysql-user, or --pgsql-host, --pgsql-port, --pgsql-user")
 	case len(pgsql) > 0 && len(pgsql) < len(given):
 		return "", usagef("%s: a run has one server, of MySQL's family or of PostgreSQL's", strings.Join(given, ", "))
 	case len(pgsql) > 0:

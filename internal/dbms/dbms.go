@@ -2,7 +2,10 @@
 // what they measure, allow and call things; PostgreSQL is a family of its own.
 package dbms
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Flavor is a kind of server, as it is written in JSON, specs and options. "" is not known.
 type Flavor string
@@ -18,6 +21,17 @@ const (
 
 // All returns the flavors of the MySQL family, in the order in which people list them.
 func All() []Flavor { return []Flavor{MySQL, Percona, MariaDB} }
+
+// Named returns the flavor of a name, "postgresql" among them; not ok for one that is not known.
+func Named(name string) (f Flavor, ok bool) {
+	switch f = Flavor(name); {
+	case f == "postgresql":
+		return Postgres, true
+	case f == Postgres, slices.Contains(All(), f):
+		return f, true
+	}
+	return "", false
+}
 
 // Of returns the flavor of a server that reports a version, 10.11.19-MariaDB, and a comment on it, which may be empty.
 // The program's own --version works alike.

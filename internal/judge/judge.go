@@ -24,7 +24,7 @@ type Family struct {
 	Rules    map[advise.Kind][]advise.Rule
 }
 
-// known reports whether it is a family at all.
+// known reports whether its statements can be read, which the rules of all families lean on.
 func (f Family) known() bool { return f.Dialect.Reader != nil }
 
 // Rules returns the rules of all families, by kind of advice.
@@ -35,11 +35,11 @@ func Rules() map[advise.Kind][]advise.Rule {
 	}
 }
 
-// rules returns what a server of the family is asked: of no family only about its machine, because all else is worded
-// in a dialect.
+// rules returns what a server of the family is asked. Of all families' rules only those about its machine need no
+// dialect.
 func (f Family) rules(k advise.Kind) []advise.Rule {
 	if !f.known() && k != advise.Host {
-		return nil
+		return f.Rules[k]
 	}
 	return slices.Concat(Rules()[k], f.Rules[k])
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/advise"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -22,6 +24,8 @@ import (
 
 // Family implements family.Family.
 type Family struct {
+	Reader advise.Reader // of statements, in the spelling that pgtext.Parsable gives them
+
 	accounts
 	logins
 	finder

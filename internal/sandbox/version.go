@@ -6,7 +6,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox/maker"
 )
 
-var specs = lazyregexp.New(`^(mariadb|mysql|percona|postgres|postgresql)(?:@(\d+(?:\.\d+){0,2}))?$`)
+var specs = lazyregexp.New(`^([a-z]+)(?:@(\d+(?:\.\d+){0,2}))?$`)
 
 // parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
 func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {
@@ -14,8 +14,9 @@ func parseSpec(s string) (flavor dbms.Flavor, version string, ok bool) {
 	if m == nil {
 		return "", "", false
 	}
-	if flavor = dbms.Flavor(m[1]); flavor == "postgresql" {
-		flavor = dbms.Postgres
+	flavor, ok = dbms.Named(m[1])
+	if !ok {
+		return "", "", false
 	}
 	return flavor, m[2], true
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
@@ -273,10 +274,14 @@ func trustedHere(ctx context.Context, x endpoint.Spec) bool {
 	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
+	f, ok := familyOf(x).(family.Finder)
+	if !ok {
+		return false
+	}
 	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
-	listens := slices.DeleteFunc(host.Listening(ctx, "", target.Marks, x.Trusted, x.Address),
+	listens := slices.DeleteFunc(host.Listening(ctx, "", f.Marks(), x.Trusted, x.Address),
 		func(l host.Listener) bool { return !here(l) })
-	servers := host.ServerProcesses(ctx, "", target.Marks, nil, x.Trusted)
+	servers := host.ServerProcesses(ctx, "", f.Marks(), nil, x.Trusted)
 	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {

@@ -22,7 +22,7 @@ func FaultsOf(flavor dbms.Flavor) fault.Set {
 }
 
 // Faults lists the faults of all families, those that several have but once, as the first of these has them. Each says
-// on which flavors of that family it exists.
+// on which flavors it exists.
 func Faults() (all []fault.Fault) {
 	for _, f := range families {
 		x, ok := f.(faulty)
@@ -34,9 +34,12 @@ func Faults() (all []fault.Fault) {
 			if len(f.Flavors) == 0 {
 				f.Flavors = set.Flavors
 			}
-			if !slices.ContainsFunc(all, func(have fault.Fault) bool { return have.Name == f.Name }) {
+			i := slices.IndexFunc(all, func(have fault.Fault) bool { return have.Name == f.Name })
+			if i < 0 {
 				all = append(all, f)
+				continue
 			}
+			all[i].Flavors = slices.Concat(all[i].Flavors, f.Flavors)
 		}
 	}
 	return all

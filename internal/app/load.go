@@ -101,6 +101,11 @@ func (a Runs) Exec(
 	if x, ok := familyOf(cfg.Server).(programs); ok {
 		cfg.Programs = x.Programs()
 	}
+	for _, f := range families { // a command for one server has no use for the passwords of others
+		if x, ok := f.(programs); ok {
+			cfg.Programs.Secrets = append(slices.Clip(cfg.Programs.Secrets), x.Programs().Secrets...)
+		}
+	}
 	return a.kept(ctx, nil, sink, func(sink func(loadresult.Tick)) (loadresult.Run, error) {
 		return load.Exec(ctx, cfg, sink)
 	})

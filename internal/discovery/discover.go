@@ -206,7 +206,7 @@ func guesses(a *app.App, families []finder, network, address string) (all []endp
 		_, port, _ := net.SplitHostPort(address)
 		like := network == "tcp" && port == m.Port
 		if network == "unix" {
-			like, _ = m.Socket(strings.ToLower(filepath.Base(address)))
+			like, _ = m.IsSocket(address)
 		}
 		if x := guess(a, f, network, address); like {
 			all = slices.Insert(all, 0, x)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -118,8 +119,8 @@ func lookAt(fs procfs.FS, pid int) (st procfs.ProcStat, status procfs.ProcStatus
 	return st, status, io, nil
 }
 
-// Started returns the processes that a process of one thread has started and that have not ended. It reads one file,
-// where Children looks at all processes.
+// Started returns the processes that a process of one thread has started and that have not ended. It reads one file
+// where the kernel has it, and else looks at all processes as Children does.
 func Started(pid int) []int {
 	pids, _ := children(pid) // it has ended
 	return pids
@@ -129,6 +130,11 @@ func Started(pid int) []int {
 func children(pid int) (pids []int, err error) {
 	n := strconv.Itoa(pid)
 	b, err := os.ReadFile(FS{}.path("proc", n, "task", n, "children"))
+	if errors.Is(err, os.ErrNotExist) {
+		if _, alive := os.Stat(FS{}.path("proc", n)); alive == nil { // a kernel without CONFIG_PROC_CHILDREN
+			return Children(pid), nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func Listening(ctx context.Context, root string, m Marks, trusted func(uid int) 
 	at := map[file]int{} // the place in all of each
 	for _, s := range unix {
 		p, held := owner[s.inode]
-		tells, never := m.socket(s.path)
+		tells, never := m.IsSocket(s.path)
 		if never || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}

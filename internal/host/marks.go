@@ -33,7 +33,8 @@ func (m Marks) IsServer(args []string) bool {
 
 func (m Marks) isChild(args []string) bool { return m.Child != nil && m.Child(args) }
 
-func (m Marks) socket(path string) (tells, never bool) {
+// IsSocket reports whether a path is that of a socket of such a server, and whether it is never one.
+func (m Marks) IsSocket(path string) (tells, never bool) {
 	if m.Socket == nil {
 		return false, false
 	}

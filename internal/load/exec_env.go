@@ -17,6 +17,8 @@ type Programs struct {
 	Secrets []string
 	// File returns what is in a file for these programs that has the login, the password too; nil where there is none.
 	File func(s endpoint.Spec) ([]byte, error)
+	// Socket returns the host and the port by which the programs name a socket; nil where they take its path.
+	Socket func(path string) (host, port string)
 }
 
 // ownSecret is the variable that may hold a password for Dyno itself.
@@ -31,6 +33,9 @@ func execEnvironment(s endpoint.Spec, p Programs, environ []string) (env []strin
 	}
 	if s.Network == "unix" {
 		add["DYNO_SOCKET"] = s.Address
+		if p.Socket != nil {
+			add["DYNO_HOST"], add["DYNO_PORT"] = p.Socket(s.Address)
+		}
 	} else if s.Address != "" {
 		host, port, err := net.SplitHostPort(s.Address)
 		if err != nil {

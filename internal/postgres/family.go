@@ -76,20 +76,16 @@ func (Family) Trust(ctx context.Context, s endpoint.Spec, add, proof bool) (endp
 }
 
 // Open implements family.Family.
-func (Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) {
+func (f Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) {
 	t, err := conn.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return Server{t, &rights{Asker: t.Asker(nil)}}, nil
+	return Server{t, &rights{Asker: t.Asker(nil)}, f}, nil
 }
 
-// Programs says how psql and its kind log in: the file is one for PGPASSFILE.
-func (Family) Programs() load.Programs {
-	return load.Programs{Secrets: []string{"PGPASSWORD"}, File: func(s endpoint.Spec) ([]byte, error) {
-		return []byte(passwordLine(s, s.Password.Reveal())), nil
-	}}
-}
+// Programs says how psql and its kind log in.
+func (Family) Programs() load.Programs { return programs() }
 
 // OpenLoad logs in to load a server; the database may be yet to be made.
 func (Family) OpenLoad(ctx context.Context, s endpoint.Spec) (load.Server, error) {

@@ -3,10 +3,11 @@ package postgres
 import (
 	"cmp"
 	"net"
-	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
@@ -20,8 +21,8 @@ func (Family) PasswordFile(s endpoint.Spec, password string) string {
 // passwordLine is the line of such a file.
 func passwordLine(s endpoint.Spec, password string) string {
 	host, port, err := net.SplitHostPort(s.Address)
-	if err != nil { // a socket
-		host, port = path.Dir(s.Address), strings.TrimPrefix(path.Base(s.Address), ".s.PGSQL.")
+	if err != nil {
+		host, port = socketOf(s.Address)
 	}
 	quote := strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace
 	host = quote(host)
@@ -29,4 +30,26 @@ func passwordLine(s endpoint.Spec, password string) string {
 		host, port = "*", "*"
 	}
 	return strings.Join([]string{host, port, "*", cmp.Or(quote(s.User), "*"), quote(password)}, ":") + "\n"
+}
+
+// socketOf returns the directory and the port that name a socket, as libpq takes them.
+func socketOf(path string) (host, port string) {
+	return filepath.Dir(path), strings.TrimPrefix(filepath.Base(path), ".s.PGSQL.")
+}
+
+// programs says how psql and its kind log in: the file is one for PGPASSFILE. A socket in the directory that they look
+// in unasked is localhost there.
+func programs() load.Programs {
+	return load.Programs{
+		Secrets: []string{"PGPASSWORD"}, Socket: socketOf,
+		File: func(s endpoint.Spec) ([]byte, error) {
+			text := passwordLine(s, s.Password.Reveal())
+			if s.Network == "unix" && s.Jump == (tunnel.Jump{}) {
+				_, port := socketOf(s.Address)
+				s.Network, s.Address = "tcp", net.JoinHostPort("localhost", port)
+				text += passwordLine(s, s.Password.Reveal())
+			}
+			return []byte(text), nil
+		},
+	}
 }

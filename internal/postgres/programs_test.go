@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -22,7 +23,8 @@ func TestProgramsLogIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(hba, append([]byte("host all app 127.0.0.1/32 scram-sha-256\n"), b...), 0o600); err != nil {
+	own := "host all app 127.0.0.1/32 scram-sha-256\nlocal all app scram-sha-256\n"
+	if err := os.WriteFile(hba, append([]byte(own), b...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "postgres", "SELECT pg_reload_conf()")
@@ -41,6 +43,16 @@ func TestProgramsLogIn(t *testing.T) {
 	}
 	if n := s.Value(t, "postgres", "SELECT count(*) FROM t"); n != "3" {
 		t.Errorf("%s rows of 3", n)
+	}
+	socket := c
+	socket.Server.Network = "unix"
+	socket.Server.Address = s.Socket
+	if r, err := load.Exec(t.Context(), socket, nil); err != nil || r.Total.Operations() != 3 {
+		t.Errorf("over its socket: %d operations, %v", r.Total.Operations(), err)
+	}
+	text, err := Family{}.Programs().File(socket.Server)
+	if err != nil || !strings.Contains(string(text), "\nlocalhost:"+strconv.Itoa(s.Port)+":*:app:") {
+		t.Errorf("%v: for a socket where psql looks unasked there is no line", err) // it calls that localhost
 	}
 	c.Server.Password = endpoint.NewSecret("another")
 	if _, err := load.Exec(t.Context(), c, nil); err == nil {

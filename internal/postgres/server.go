@@ -23,6 +23,7 @@ import (
 type Server struct {
 	*conn.Target
 	rights *rights
+	family Family
 }
 
 var (
@@ -33,7 +34,7 @@ var (
 )
 
 // Family implements family.Server.
-func (Server) Family() family.Family { return Family{} }
+func (s Server) Family() family.Family { return s.family }
 
 // About implements family.Server.
 func (s Server) About() family.Facts {

@@ -85,10 +85,9 @@ func (s *Inventory) Inspect(ctx context.Context, t ledger.Target) (app.Checked, 
 	}
 	c, err := app.Inspection{App: s.app}.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
-		c.Fix = "no password was sent: passwords of " + s.passwordsOf(ctx, t.URL) + " go only to the server that the " +
-			"defaults files name. " +
-			"Fix: put user, password and host into a file in " + s.app.Credentials() + " and name it, or run `dyno " +
-			"target add` on Dyno's machine"
+		c.Fix = "no password was sent: passwords of " + s.passwordsOf(ctx, t.URL) + " go only to the server " +
+			"that Dyno's user has them for. Fix: put user, password and host into a file in " + s.app.Credentials() +
+			" and name it, or run `dyno target add` on Dyno's machine"
 	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
 		s.seek.Forget()

@@ -320,14 +320,14 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 		return false, false, err
 	}
 	var x spent
-	server, known := serverTime(r.meter.pid)
+	before := timeOf(r.meter.pid)
 	client, at := platform.OwnCPU(), time.Now()
 	if ok, err := r.until(ctx, from.Add(length)); err != nil || !ok {
 		return false, false, err
 	}
-	after, known2 := serverTime(r.meter.pid)
+	after := timeOf(r.meter.pid)
 	end := time.Now()
-	x.server, x.known = after-server, known && known2 && after >= server // a child may have ended
+	x.server, x.known = after.since(before)
 	x.client, x.length = platform.OwnCPU()-client, end.Sub(at)
 	r.spent = append(r.spent, x)
 	if late = end.Sub(from) > length+length/2; late {

@@ -104,16 +104,19 @@ func (s server) Environment(ctx context.Context) (facts map[string]map[string]st
 
 // Written implements family.TrialReadings:
 //
-//	data  pages that went to the files of tables and indexes, whoever wrote them: pg_stat_io, before 16
-//	      pg_stat_bgwriter. A session adds its own within a second of its transaction's end.
+//	data  pages that went to the files of tables and indexes, whoever wrote them, new ones at their ends among
+//	      them: pg_stat_io, before 16 pg_stat_bgwriter. A session adds its own within a second of its
+//	      transaction's end.
 //	redo  bytes of WAL, padding included: the position where the next record goes
 //
 // https://www.postgresql.org/docs/current/monitoring-stats.html
 func (s server) Written(ctx context.Context) (map[string]uint64, error) {
-	data := "(SELECT sum(writes * op_bytes) FROM pg_stat_io WHERE object = 'relation')"
+	data := "(SELECT sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes) FROM pg_stat_io " +
+		"WHERE object = 'relation')"
 	switch f := s.Facts(); {
 	case f.AtLeast(18):
-		data = "(SELECT sum(write_bytes) FROM pg_stat_io WHERE object = 'relation')"
+		data = "(SELECT sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)) FROM pg_stat_io " +
+			"WHERE object = 'relation')"
 	case !f.AtLeast(16):
 		data = "(SELECT (buffers_checkpoint + buffers_clean + buffers_backend) * " +
 			"current_setting('block_size')::bigint FROM pg_stat_bgwriter)"

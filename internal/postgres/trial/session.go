@@ -100,7 +100,7 @@ func (s session) Probe(ctx context.Context, statement string, times int) (p fami
 			line := strings.TrimSpace(string(row[0]))
 			lines = append(lines, line)
 			node := strings.TrimSpace(strings.TrimPrefix(line, "->"))
-			p.Sorts = p.Sorts || strings.HasPrefix(node, "Sort ") || strings.HasPrefix(node, "Incremental Sort ")
+			p.Sorts = p.Sorts || strings.HasPrefix(node, "Sort  (") || strings.HasPrefix(node, "Incremental Sort  (")
 		}
 	}
 	p.Plan = strings.Join(lines, "; ")

@@ -22,7 +22,7 @@ const reloadTime = 10 * time.Second
 var settingName = lazyregexp.New(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
 
 // Apply implements family.TrialSettings with ALTER SYSTEM. What was set so before, also in an earlier run of the server
-// on the same data, is taken back first: the file that ALTER SYSTEM writes holds nothing but what this trial sets.
+// on the same data, is undone first: the file that ALTER SYSTEM writes holds nothing but what this trial sets.
 func (s server) Apply(ctx context.Context, set, was map[string]string) (map[string]string, error) {
 	return was, s.within(ctx, func(c *pgx.Conn) error {
 		var before int
@@ -42,9 +42,19 @@ func (s server) Apply(ctx context.Context, set, was map[string]string) (map[stri
 }
 
 // change sets settings and waits until they are in effect in this session, as in all others from their next statement
-// on.
-func (s server) change(ctx context.Context, c *pgx.Conn, set map[string]string) error {
+// on. After an error nothing is left that ALTER SYSTEM has set: what a later server reads from there, nobody asked for.
+func (s server) change(ctx context.Context, c *pgx.Conn, set map[string]string) (err error) {
 	names := slices.Sorted(maps.Keys(set))
+	for _, name := range names {
+		if err := s.settable(ctx, c, name); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.forget(ctx))
+		}
+	}()
 	for _, name := range names {
 		text, err := alter(name, set[name])
 		if err == nil {
@@ -58,23 +68,37 @@ func (s server) change(ctx context.Context, c *pgx.Conn, set map[string]string) 
 	if err := reload(ctx, c); err != nil {
 		return s.Wrap("change", err)
 	}
-	for _, name := range names {
-		var pending bool
-		var source string
-		err := c.QueryRow(ctx, "SELECT pending_restart, source FROM pg_settings WHERE lower(name) = $1", name).
-			Scan(&pending, &source)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows): // of a module that is loaded when it is needed
-		case err != nil:
-			return fmt.Errorf("set %s: %w", name, s.Wrap("change", err))
-		case pending:
-			return fmt.Errorf("set %s: it takes a restart of the server: put it in settings", name)
-		case source == "command line":
-			return fmt.Errorf("set %s: the server was started with a value of it, which wins: leave it out of settings",
-				name)
-		}
+	return nil
+}
+
+// settable returns why ALTER SYSTEM would put no value of a setting into effect.
+func (s server) settable(ctx context.Context, c *pgx.Conn, name string) error {
+	var changes, source string
+	err := c.QueryRow(ctx, "SELECT context, source FROM pg_settings WHERE lower(name) = lower($1)", name).
+		Scan(&changes, &source)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // of a module that is loaded when it is needed
+		return nil
+	case err != nil:
+		return s.Wrap("change", err)
+	case changes == "postmaster", changes == "internal":
+		return errors.New("it takes a restart of the server: put it in settings")
+	case source == "command line":
+		return errors.New("the server was started with a value of it, which wins: leave it out of settings")
 	}
 	return nil
+}
+
+// forget undoes all that ALTER SYSTEM has set, also when ctx has ended.
+func (s server) forget(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reloadTime)
+	defer cancel()
+	return s.within(ctx, func(c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "ALTER SYSTEM RESET ALL"); err != nil {
+			return s.Wrap("undo the settings of", err)
+		}
+		return s.Wrap("undo the settings of", reload(ctx, c))
+	})
 }
 
 func alter(name, value string) (string, error) {
@@ -87,7 +111,7 @@ func alter(name, value string) (string, error) {
 
 // reload has the server read its settings again and waits until this session has.
 func reload(ctx context.Context, c *pgx.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, reloadTime, errors.New("it did not read its settings again in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, reloadTime, errors.New("it did not reload its settings within 10 s"))
 	defer cancel()
 	var before, now time.Time
 	if err := c.QueryRow(ctx, "SELECT pg_conf_load_time() FROM pg_reload_conf()").Scan(&before); err != nil {

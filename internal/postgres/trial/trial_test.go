@@ -117,7 +117,20 @@ func TestApply(t *testing.T) {
 	apply(map[string]string{"work_mem": "6MB"}, "set work_mem: the server was started with a value of it")
 	apply(map[string]string{"no_such_setting": "1"}, `unrecognized configuration parameter "no_such_setting"`)
 	apply(map[string]string{"x y": "1"}, "not a setting's name")
-	apply(nil, "")
+
+	// What was set before an error is not left for a later server.
+	none := func() {
+		t.Helper()
+		shows("synchronous_commit", "on")
+		n := s.Value(t, "postgres", "SELECT count(*) FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'")
+		if n != "0" {
+			t.Errorf("%s settings are left", n)
+		}
+	}
+	apply(map[string]string{"synchronous_commit": "off", "temp_buffers": "much"}, "set temp_buffers: ")
+	none()
+	apply(map[string]string{"synchronous_commit": "off", "shared_buffers": "64MB"}, "set shared_buffers: ")
+	none()
 }
 
 // TestSwitch puts two groups in effect in turn.

@@ -21,16 +21,33 @@ func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.C
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })
+	ask, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	wait, answer := silence, make(chan bool, 1)
+	if d, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(d)/2)
+	}
+	quiet := time.AfterFunc(wait, func() {
+		is := isPostgres(ask, s, network, address)
+		if is {
+			c.SetReadDeadline(time.Unix(1, 0))
+		}
+		answer <- is
+	})
 	head, err := greeting(c)
+	if err == nil {
+		end() // it has spoken
+	}
+	other := !quiet.Stop() && <-answer
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		c.Close()
+		if other {
+			return nil, postgres(s)
+		}
 		if cerr := ctx.Err(); cerr != nil {
-			if errors.Is(cerr, context.DeadlineExceeded) && isPostgres(ctx, s, network, address) {
-				return nil, postgres(s)
-			}
 			return nil, fmt.Errorf("connected, but the server said nothing: %w", cerr)
 		}
 		return nil, err
@@ -66,11 +83,14 @@ func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.C
 	return g, nil
 }
 
+// silence is how long a server may say nothing before it is asked whether it waits for the client's first word.
+const silence = time.Second
+
 // isPostgres reports whether a server that says nothing is a PostgreSQL, which waits for the client's first word: it
 // answers a request for encryption with one byte.
 // https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL
 func isPostgres(ctx context.Context, s *endpoint.Spec, network, address string) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	c, err := s.Reach(ctx, network, address)
 	if err != nil {

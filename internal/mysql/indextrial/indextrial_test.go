@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -45,7 +47,7 @@ func TestTry(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			yard, err := sandbox.Open(dir)
+			yard, err := sandbox.Open(dir, mysqlsandbox.Maker{})
 			if err != nil {
 				t.Fatal(err)
 			}

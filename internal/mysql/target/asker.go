@@ -172,15 +172,26 @@ func (a *Asker) Query(ctx context.Context, sql string, row func([]driver.Value))
 
 // Ping asks for a sign of life of a connection that there is, so that the server keeps it.
 func (a *Asker) Ping(ctx context.Context) {
-	if a.s == nil || time.Since(a.used) < idleUse/2 {
-		return
+	if time.Since(a.used) >= idleUse/2 {
+		a.Way(ctx)
+	}
+}
+
+// Way returns how long the way to the server and back takes, by a ping, which is no statement; not ok when there is no
+// connection, or none any more.
+func (a *Asker) Way(ctx context.Context) (took time.Duration, ok bool) {
+	if a.s == nil {
+		return 0, false
 	}
 	unwatch := context.AfterFunc(ctx, a.stop)
+	began := time.Now()
 	err := a.s.Ping(a.live)
 	a.used = time.Now()
 	if !unwatch() || err != nil {
 		a.drop()
+		return 0, false
 	}
+	return a.used.Sub(began), true
 }
 
 // Columns names the columns of the result that is being read; nil when there is no connection.

@@ -21,7 +21,7 @@ func dial(ctx context.Context, s *endpoint.Spec, network, address string) (net.C
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })
-	ask, end := context.WithCancel(context.WithoutCancel(ctx))
+	ask, end := context.WithCancel(ctx)
 	defer end()
 	wait, answer := silence, make(chan bool, 1)
 	if d, ok := ctx.Deadline(); ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/workload"
 	"github.com/dyno-perf/dyno/internal/workload/script"
 	"github.com/dyno-perf/dyno/test/pgserver"
@@ -362,7 +363,12 @@ func lost(t *testing.T, s *pgserver.Server, x Server, driver bool) {
 	defer stop()
 	ended := make(chan string, 1)
 	q := s.Conn(t, "postgres")
+	runs := make(chan bool, 10) // a session that is lost before the run begins ends it
 	go func() {
+		select {
+		case <-runs:
+		case <-ctx.Done():
+		}
 		for ; ; time.Sleep(10 * time.Millisecond) {
 			var n int
 			err := q.QueryRow(ctx, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "+
@@ -379,7 +385,7 @@ func lost(t *testing.T, s *pgserver.Server, x Server, driver bool) {
 		Threads:  2,
 		Time:     3 * time.Second,
 		Driver:   driver,
-	}, nil)
+	}, func(loadresult.Tick) { runs <- true })
 	stop() // where none was ended, the one who ends them says so
 	if err != nil || r.Total.Errors["lost"] == 0 || r.Total.Errors["lost"] != r.Total.Reconnects ||
 		r.Total.Threads != 2 {

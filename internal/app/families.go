@@ -40,17 +40,6 @@ func FamilyOf(f dbms.Flavor) (family.Family, bool) {
 	return nil, false
 }
 
-// MySQL is the family of MySQL, Percona Server and MariaDB, and Served one of its servers that was reached: for those
-// tasks that work with no other yet.
-var MySQL family.Family = mysql.Family{}
-
-// Served returns a server of MySQL's family as every task takes it.
-func Served(t *target.Target) family.Server { return mysql.Server{Target: t} }
-
-// Reached returns what a server of MySQL's family is reached by; the error of another family's says that it cannot yet
-// do the task.
-func Reached(t family.Server, task string) (*target.Target, error) { return mysql.Target(t, task) }
-
 // OpenSpec logs in to a server of any family.
 func (a Inspection) OpenSpec(ctx context.Context, s endpoint.Spec) (family.Server, error) {
 	return familyOf(s).Open(ctx, s)

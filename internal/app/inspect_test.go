@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/mysql"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 
@@ -18,7 +20,7 @@ import (
 func TestNewAccount(t *testing.T) {
 	f := func(flavor dbms.Flavor, socket bool, who, want string) {
 		t.Helper()
-		got := MySQL.NewAccount(flavor, socket, who)
+		got := mysql.Family{}.NewAccount(flavor, socket, who)
 		if len(got) < 2 || got[0] != want {
 			t.Errorf("got %q, want %q first", got, want)
 		}

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
-	"github.com/dyno-perf/dyno/internal/mysql/target"
 )
 
 // Replay is what came of running logs again.
@@ -32,10 +33,22 @@ func (a Runs) PreviewReplay(
 	return x, err
 }
 
+// CanReplay returns an error for a server on which no logs can be run again.
+func CanReplay(s family.Server) error {
+	_, err := mysql.Target(s, replaying)
+	return err
+}
+
+const replaying = "replay a log"
+
 // Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
-func (a Runs) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digest.Logs,
+func (a Runs) Replay(ctx context.Context, s family.Server, cfg load.ReplayConfig, logs digest.Logs,
 	sink func(loadresult.Tick),
 ) (x Replay, err error) {
+	t, err := mysql.Target(s, replaying)
+	if err != nil {
+		return x, err
+	}
 	src, err := digestsource.OpenEntries(ctx, logOptions(logs))
 	if err != nil {
 		return x, err

@@ -98,13 +98,12 @@ so far.`,
 			return err
 		}
 		defer server.Close()
-		t, err := app.Reached(server, "replay a log")
-		if err != nil {
+		if err := app.CanReplay(server); err != nil {
 			return err
 		}
-		replayHeader(e, logs, cfg, t.String())
+		replayHeader(e, logs, cfg, server.Spec().String())
 		p := newTickPrinter(e, &o)
-		x, err := app.Runs{App: e.app}.Replay(c.Context(), t, cfg, from, p.tick)
+		x, err := app.Runs{App: e.app}.Replay(c.Context(), server, cfg, from, p.tick)
 		p.end()
 		if x.Run.Elapsed == 0 || err != nil && x.Run.Total.Operations() == 0 {
 			if err == nil && c.Context().Err() != nil {

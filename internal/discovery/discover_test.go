@@ -110,7 +110,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	}
 	f := d.Found[0]
 	if f.Login != LoginOK || !strings.Contains(f.Reason, "root@localhost") || f.Fix == "" ||
-		!slices.Equal(f.Create, app.MySQL.NewAccount("mariadb", false, "")) {
+		!slices.Equal(f.Create, mysql.Family{}.NewAccount("mariadb", false, "")) {
 		t.Errorf("found %+v", f)
 	}
 	if _, err := Adopt(t.Context(), a, d); err != nil {
@@ -134,7 +134,7 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	f2(app.Login{}, "not run: this account may execute stored routines")
 	f2(app.Login{ExplainSchemas: []string{"other"}}, "not run")
 	f2(app.Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
-	s.Exec(t, append(app.MySQL.NewAccount("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
+	s.Exec(t, append(mysql.Family{}.NewAccount("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
 	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), ledger.Target{
 		Name: "shop", URL: "unix://" + s.Socket + "?user=dyno",
 		PasswordEnv: "OWN",
@@ -179,7 +179,7 @@ func TestDiscoverKeepsPasswords(t *testing.T) {
 	if !strings.Contains(f.Reason, "NO") { // the server's own word for: no password was sent
 		t.Errorf("a password was sent: %s", f.Reason)
 	}
-	if want := app.MySQL.NewAccount("mariadb", true, me.Username); !slices.Equal(f.Create, want) {
+	if want := (mysql.Family{}).NewAccount("mariadb", true, me.Username); !slices.Equal(f.Create, want) {
 		t.Errorf("statements: %q", f.Create)
 	}
 	if b, _ := json.Marshal(d); strings.Contains(string(b), "secret7") {
@@ -517,7 +517,7 @@ func TestDiscoverStrangers(t *testing.T) {
 			t.Errorf("it greets with %q %q", flavor, version)
 		}
 		x.Jump.Host = "bastion" // a socket of another machine
-		if flavor, _ := app.MySQL.Greeting(t.Context(), x); flavor != "" {
+		if flavor, _ := (mysql.Family{}).Greeting(t.Context(), x); flavor != "" {
 			t.Errorf("behind a jump host is %s", flavor)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql"
+
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/service"
@@ -79,7 +81,7 @@ func TestGraphs(t *testing.T) {
 
 // TestGraphsJSON: what is not known is null, and the rest has six digits.
 func TestGraphsJSON(t *testing.T) {
-	p, _ := panel.Find(app.MySQL.Panels(), "connections")
+	p, _ := panel.Find(mysql.Family{}.Panels(), "connections")
 	b := appendGraphs(nil, service.Graphs{
 		Target: "shop", From: 100, To: 130, Step: 10,
 		Panels: []service.GraphPanel{{Panel: p, Lines: []service.GraphLine{
@@ -126,7 +128,7 @@ func BenchmarkAppendGraphs(b *testing.B) {
 		v[i] = 1234.5678 * float64(i)
 	}
 	var g service.Graphs
-	for _, p := range app.MySQL.Panels() {
+	for _, p := range (mysql.Family{}).Panels() {
 		x := service.GraphPanel{Panel: p}
 		for _, l := range p.Lines {
 			x.Lines = append(x.Lines, service.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})

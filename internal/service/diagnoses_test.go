@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql"
+
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -182,7 +184,7 @@ func TestChangeAndBack(t *testing.T) {
 			t.Fatalf("no index is missing: %+v", d)
 		}
 	}
-	if reflect.ValueOf(v.Diagnoses.looks.memories[app.MySQL].Of("shop")).Elem().FieldByName("of").IsZero() {
+	if reflect.ValueOf(v.Diagnoses.looks.memories[mysql.Family{}].Of("shop")).Elem().FieldByName("of").IsZero() {
 		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/mysql"
+
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -94,7 +96,7 @@ func newServerWorld() *serverWorld {
 		"mysql_info_schema_processlist_threads": {"state", "lock", "client"},
 	}
 	seen := map[string]bool{}
-	for _, p := range app.MySQL.Panels() {
+	for _, p := range (mysql.Family{}).Panels() {
 		for _, l := range p.Lines {
 			if l.Name == "lag" {
 				continue
@@ -207,7 +209,8 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.From != graphStart || g.To != graphStart+span || g.Step != 20 || len(g.Panels) != len(app.MySQL.Panels()) {
+	if g.From != graphStart || g.To != graphStart+span || g.Step != 20 ||
+		len(g.Panels) != len(mysql.Family{}.Panels()) {
 		t.Fatalf("from %d to %d by %d, %d panels", g.From, g.To, g.Step, len(g.Panels))
 	}
 	e := series.NewEngine(s.Series, nil, series.Limits{})
@@ -509,7 +512,7 @@ func TestGraphsOfALongTime(t *testing.T) {
 	w := newServerWorld()
 	keep := map[string]bool{}
 	for _, id := range []string{"throughput", "connections", "cpu", "transaction"} {
-		p, _ := panel.Find(app.MySQL.Panels(), id)
+		p, _ := panel.Find(mysql.Family{}.Panels(), id)
 		for _, l := range p.Lines {
 			keep[l.Ways[0].Terms[0].Name] = true
 		}

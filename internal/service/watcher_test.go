@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/event"
@@ -62,7 +61,7 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	var at time.Time
 	var shown int
 	w := &watcher{
-		name: "x", named: func(context.Context) family.Family { return app.MySQL },
+		name: "x", named: func(context.Context) family.Family { return mysql.Family{} },
 		open: func(ctx context.Context) (family.Server, error) { return mysql.Family{}.Open(ctx, spec) },
 		o:    Watching{Scrape: scrape.Options{}, Classes: 2 * time.Second},
 		read: func(r reading.Reading) {
@@ -162,7 +161,7 @@ func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 	}
 	w := &watcher{
 		o:     Watching{Every: 100 * time.Millisecond, Classes: 200 * time.Millisecond},
-		named: func(context.Context) family.Family { return app.MySQL },
+		named: func(context.Context) family.Family { return mysql.Family{} },
 		open: func(ctx context.Context) (family.Server, error) {
 			opens++
 			mistaken("open")

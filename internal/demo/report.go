@@ -37,7 +37,7 @@ func documentOf(d *demo, res *Result, g app.Diagnosis, r *remedy, after *snapsho
 	names := app.FiguresOf(d.box.Server.Flavor).Names()
 	doc := report.Document{
 		Kind: report.Demo, ID: d.id, Title: capital(titleOf(d.parts)), At: now, From: d.begin, To: now,
-		Place: report.PlaceOf(g.Snapshot, names.Telling, d.a.Version), Events: events, Findings: g.Findings,
+		Place: report.PlaceOf(g.Snapshot, names, d.a.Version), Events: events, Findings: g.Findings,
 		Sources: g.Snapshot.Sources, Story: d.story,
 		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all, names),
 			func(c report.Chart) bool { return c.Title == "Statements" })),

@@ -17,7 +17,7 @@ func TestTrustedAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !trusted(uid, "mysql", "nobody") || trusted(uid, "mysql") {
-		t.Error("an account is not told by its name")
+		t.Error("an account is not recognised by its name")
 	}
 	for _, s := range []Spec{{Scheme: "mysql"}, {Scheme: Postgres}} {
 		if s.Trusted(uid) || !s.Trusted(0) {

@@ -15,6 +15,9 @@ type Figures interface {
 	Help(name string) string
 }
 
+// Setting is a setting with its value.
+type Setting struct{ Name, Value string }
+
 // Names are what a family calls figures. The zero value of a field says that its servers do not report it.
 type Names struct {
 	Statements  metric.Ref   // counter of statements that were executed, Dyno's own among them
@@ -23,8 +26,10 @@ type Names struct {
 	Connected   metric.Ref   // gauge of connections, Dyno's own among them
 	Limit       metric.Ref   // gauge of how many there may be
 	Refused     []metric.Ref // counters of connections that were refused for want of room or of means
-	Telling     []string     // settings that say most about a server, for the head of a report
-	Settings    string       // what stands before the name of a setting in the name of its series
-	LimitName   string       // the setting of how many connections there may be
-	Status      string       // what the engine's own report on itself is called, see state.State.EngineStatus
+	// Telling returns the settings that say most about a server as people write them, for the head of a report; nil
+	// where none are known.
+	Telling   func(settings map[string]string) []Setting
+	Settings  string // what stands before the name of a setting in the name of its series
+	LimitName string // the setting of how many connections there may be
+	Status    string // what the engine's own report on itself is called, see state.State.EngineStatus
 }

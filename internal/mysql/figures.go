@@ -31,10 +31,20 @@ func (Family) Names() family.Names {
 		Connected:   metric.Ref{Name: status + "threads_connected"},
 		Limit:       metric.Ref{Name: settings + "max_connections"},
 		Refused:     refs(figures.ConnectionErrors, "max_connections", "internal", "accept"),
-		Telling: []string{
-			"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
-			"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type",
-		},
-		Settings: settings, LimitName: "max_connections", Status: "InnoDB status",
+		Telling:     telling,
+		Settings:    settings, LimitName: "max_connections", Status: "InnoDB status",
 	}
+}
+
+// telling is as of family.Names: sizes are in bytes, as the server writes them.
+func telling(settings map[string]string) (all []family.Setting) {
+	for _, name := range []string{
+		"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
+		"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type",
+	} {
+		if v, ok := settings[name]; ok {
+			all = append(all, family.Setting{Name: name, Value: v})
+		}
+	}
+	return all
 }

@@ -28,7 +28,7 @@ func DiagnosisDocument(
 	d := Document{
 		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
 		Sentence: Sentence(s, symptoms, findings),
-		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, names.Telling, version),
+		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, names, version),
 		Charts: ServerCharts(s.Series, names), Findings: findings, Sources: s.Sources,
 	}
 	for _, f := range findings {
@@ -77,8 +77,8 @@ func seenIn(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding
 	return out + "."
 }
 
-// PlaceOf tells where a snapshot was taken: server, machine and the settings that matter most, by their names.
-func PlaceOf(s *snapshot.Snapshot, settings []string, version string) Place {
+// PlaceOf tells where a snapshot was taken: server, machine and the settings that say most.
+func PlaceOf(s *snapshot.Snapshot, names family.Names, version string) Place {
 	p := Place{Target: s.Target.Name, Flavor: s.Target.Flavor, Version: s.Target.Version, Dyno: version}
 	if v, ok := s.Host.CPUs.Get(); ok {
 		p.Host = append(p.Host, Fact{Name: "CPUs", Value: unit.Count(v)})
@@ -89,9 +89,9 @@ func PlaceOf(s *snapshot.Snapshot, settings []string, version string) Place {
 	if s.Host.Kernel != "" {
 		p.Host = append(p.Host, Fact{Name: "kernel", Value: s.Host.Kernel})
 	}
-	for _, name := range settings {
-		if v, ok := s.Variables[name]; ok {
-			p.Settings = append(p.Settings, Fact{Name: name, Value: v})
+	if names.Telling != nil {
+		for _, x := range names.Telling(s.Variables) {
+			p.Settings = append(p.Settings, Fact{Name: x.Name, Value: x.Value})
 		}
 	}
 	return p
@@ -280,7 +280,7 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 ) Document {
 	d := Document{
 		Kind: Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
-		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, names.Telling, version),
+		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, names, version),
 		Change: ChangeDone(e), Classes: TouchedClasses(p, before, after), Sources: after.Sources,
 		Warnings: append(MixWarnings(p), p.Warnings...),
 		Commands: []Command{

@@ -28,7 +28,7 @@ func (d Dialect) Parse(sql string) (shape.Shape, error) {
 }
 
 // System reports whether a schema is the server's own.
-func (d Dialect) System(name string) bool { return schema.Own(name, d.Own) }
+func (d Dialect) System(name string) bool { return schema.Own(name, d.OwnSchemas) }
 
 // Reader reads the statements of classes: their examples, and the spelling of class.Class.Text.
 type Reader interface {
@@ -113,7 +113,7 @@ type Traits struct {
 	// their names.
 	IndexName   int
 	SharedNames bool
-	Own         []string // schemas that every server has, see schema.Own
+	OwnSchemas  []string // that every server has, see schema.Own
 	// ReadWith are the sources that are read along with another one.
 	ReadWith map[source.Name]source.Name
 }

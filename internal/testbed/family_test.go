@@ -2,8 +2,6 @@ package testbed
 
 import (
 	"context"
-	"slices"
-	"testing"
 
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -44,15 +42,4 @@ func families(f dbms.Flavor) (Family, bool) {
 		return postgresFamily{}, true
 	}
 	return mysqlFamily{}, true
-}
-
-// TestRetried: what a load tries again spoils no trial.
-func TestRetried(t *testing.T) {
-	if got, _ := (loader.Server{}).Retried(); !slices.Equal(got, (trialpostgres.Bench{}).Retried()) {
-		t.Errorf("PostgreSQL: a load retries %v, a trial lets %v pass", got, trialpostgres.Bench{}.Retried())
-	}
-	codes, _ := loadmysql.Server{}.Retried()
-	if got := (trialmysql.Bench{}).Retried(); !slices.Equal(got, codes) {
-		t.Errorf("a trial lets %v pass, a load retries %v", got, codes)
-	}
 }

@@ -21,7 +21,7 @@ func Dialect() advise.Dialect {
 	return advise.Dialect{
 		Reader: sqlshape.Parser{}, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{},
 		Words: words(), Figures: figures(),
-		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64, Own: ddl.Schemas},
+		Traits: advise.Traits{KeepsChanges: true, HidesIndexes: true, IndexName: 64, OwnSchemas: ddl.Schemas},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
+
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -45,9 +47,11 @@ func (Bench) Workload(w workload.Workload) (workload.Workload, error) {
 // Database implements family.BenchLoad.
 func (Bench) Database() string { return "mysql-db" }
 
-// Retried implements family.BenchLoad: deadlocks, lock wait timeouts and what else a server asks to be tried again, see
-// package load.
-func (Bench) Retried() []string { return []string{"1020", "1205", "1213", "1412", "1615"} }
+// Retried implements family.BenchLoad by what a load retries.
+func (Bench) Retried() []string {
+	codes, _ := loader.Server{}.Retried()
+	return codes
+}
 
 // harmless are the beginnings of settings that leave no trace in a data directory that was shut down cleanly: variants
 // that differ in these alone start from the same data set. Any other setting gets data of its own.

@@ -18,7 +18,7 @@ func Dialect(r advise.Reader) advise.Dialect {
 		Reader: r, Indexes: indexes{}, Alterations: alterations{}, Commands: commands{}, Words: words(),
 		Traits: advise.Traits{
 			CountsScans: true, CountsPages: true, Milliseconds: true, Constraints: true,
-			IndexName: 63, SharedNames: true, Own: pgtext.Schemas,
+			IndexName: 63, SharedNames: true, OwnSchemas: pgtext.Schemas,
 			ReadWith: map[source.Name]source.Name{source.Transactions: source.Processlist},
 		},
 	}

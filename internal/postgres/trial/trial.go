@@ -40,9 +40,11 @@ func (Bench) Workload(w workload.Workload) (workload.Workload, error) {
 // Database implements family.BenchLoad.
 func (Bench) Database() string { return "pgsql-db" }
 
-// Retried implements family.BenchLoad with SQLSTATEs: a duplicate key that a concurrent transaction caused, a
-// serialization failure, a deadlock and a lock that was not to be had, see package loader.
-func (Bench) Retried() []string { return []string{"23505", "40001", "40P01", "55P03"} }
+// Retried implements family.BenchLoad by what a load retries.
+func (Bench) Retried() []string {
+	codes, _ := loader.Server{}.Retried()
+	return codes
+}
 
 // Shapes implements family.BenchData. Of the settings that can be changed at all only a few decide what new tables and
 // their statistics are like.

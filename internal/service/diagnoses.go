@@ -43,6 +43,7 @@ type Diagnoses struct {
 	fleet   *Fleet
 	looks   *looks
 	trouble *throttle
+	past    archive
 }
 
 // DiagnosisDetail is a diagnosis with all that was thought about it.

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +20,9 @@ const (
 	plansDeadline = 20 * time.Second
 	mostRefused   = 500 // classes that are looked into in vain
 )
+
+// anotherPlan begins the text of the event of a changed plan.
+const anotherPlan = "another plan for "
 
 // planner remembers of which classes of a target the plan was asked, and when.
 type planner struct {
@@ -122,7 +124,7 @@ func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassW
 		if changed && m.planner.tells(w.To) {
 			e := event.Event{
 				At: w.To, Target: m.entry.Name, Kind: event.Config,
-				Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID,
+				Text: anotherPlan + c.Fingerprint, Ref: c.ID,
 			}
 			s.marks.mark(&e, i)
 		}

@@ -140,7 +140,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		Format: snapshot.Format, From: start.UTC(), To: end.UTC(),
 		Target:  describe(t),
 		Sources: slices.Concat(settle(append(scraped, running.source)), sources),
-		Series:  lean(clientsOnly(buf.Series(start.UnixMilli(), end.UnixMilli()))),
+		Series:  Tidy(buf.Series(start.UnixMilli(), end.UnixMilli())),
 		Classes: classes, Programs: ran,
 		Moments: seen.Pick(),
 	}

@@ -64,6 +64,8 @@ type DiagnosisDetail struct {
 	Classes map[string]class.Class `json:"classes"`
 	Sources []source.Source        `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
+	// Past says, of a diagnosis of stored data, what differs from one that observed its window; empty for others.
+	Past []string `json:"past,omitempty"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after
 	// its end.
 	Trigger *event.Event `json:"trigger,omitempty"`
@@ -225,6 +227,10 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	symptoms, _ := app.Findings(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
+	j.Past = report.PastNotes(x)
+	if x.Past != nil {
+		j.Past = slices.Insert(j.Past, 0, "judged at "+x.Past.Judged.Format(time.DateTime)+" UTC from stored data")
+	}
 	j.Sentence = app.Sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = report.Reasoning(x, symptoms, d.Findings)
 	j.Time = timeModel(x)

@@ -12,6 +12,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/history"
@@ -91,16 +92,20 @@ func (p archive) addFacts(ctx context.Context, x, known *snapshot.Snapshot, why 
 	}
 	x.Tables, x.TablesLeft, x.Accounts = known.Tables, known.TablesLeft, known.Accounts
 	from, to := known.To, x.To
-	when := "as it was at " + local(known.To) + ", before the window"
+	when := "read at " + local(known.To) + ", before the window"
 	if known.To.After(x.To) {
 		from, to = x.From, known.To
-		when = "as it was at " + local(known.To) + ", after the window"
+		when = "read at " + local(known.To) + ", after the window"
 	}
 	between, err := p.ledger.Events.List(ctx, x.Target.Name, from, to)
 	if err != nil {
 		return err
 	}
-	for _, s := range known.Sources {
+	sources := known.Sources
+	if known.Source(source.Variables).State == source.Missing {
+		sources = append(slices.Clone(sources), source.Source{Name: source.Variables, State: source.OK})
+	}
+	for _, s := range sources {
 		if !slices.Contains(of, s.Name) && s.Name != source.Programs {
 			continue
 		}
@@ -157,7 +162,7 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 	byTime := slices.Clone(x.Classes)
 	slices.SortStableFunc(byTime, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
 	have := map[[2]string]bool{}
-	later := 0
+	later, defined := 0, 0
 	for _, c := range byTime[:min(len(byTime), pastPlans)] {
 		plans, err := p.history.Plans(ctx, x.Target.Name, c.ID)
 		if err != nil {
@@ -174,10 +179,22 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 		one := q.Plan
 		one.Class, one.Schema = c.ID, q.Schema
 		x.Plans = append(x.Plans, one)
+		for _, t := range q.Tables {
+			i := slices.IndexFunc(x.Tables, func(o schema.Table) bool { return o.Ref == t.Ref })
+			if seen := x.Past.Facts; i >= 0 && !seen.Before(q.First) && !seen.After(x.To) {
+				continue // they were read after the plan, and before the end of the window
+			}
+			if i < 0 {
+				x.Tables = append(x.Tables, t)
+			} else {
+				x.Tables[i] = t
+			}
+			defined++
+		}
 	}
 	slices.SortStableFunc(x.Plans, func(a, b explain.Plan) int { return cmp.Compare(a.Class, b.Class) })
 	src := source.Source{
-		Name: source.Plans, State: source.OK, Reads: len(x.Plans), Reason: "as they were stored up to then",
+		Name: source.Plans, State: source.OK, Reads: len(x.Plans), Reason: "stored up to then",
 	}
 	switch {
 	case len(x.Plans) == 0 && len(byTime) == 0:
@@ -188,6 +205,9 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 		src.Reason += fmt.Sprintf("; %d of them were read within %s after the window", later, planOfOne)
 	}
 	x.Sources = append(x.Sources, src)
+	if i := slices.IndexFunc(x.Sources, func(s source.Source) bool { return s.Name == source.Tables }); i >= 0 && defined > 0 {
+		x.Sources[i].Reason += fmt.Sprintf("; %d read with the plan of a class", defined)
+	}
 	return nil
 }
 

@@ -154,11 +154,60 @@ func (s *Diagnoses) look(ctx context.Context, name string, o family.Look, d app.
 	if m := s.looks.memories[t.Family()]; m != nil {
 		o.Memory = m.Of(name)
 	}
-	if d.Snapshot, err = looker.Look(ctx, o); err != nil {
-		return d, err
+	if d.Background && d.Incident == "" {
+		if d.Snapshot, err = s.lastMinute(ctx, name, t, o); err != nil {
+			return d, err
+		}
+	}
+	if d.Snapshot == nil {
+		if d.Snapshot, err = looker.Look(ctx, o); err != nil {
+			return d, err
+		}
 	}
 	d.Judge()
 	return s.app.KeepNew(ctx, d)
+}
+
+// lastMinute is a snapshot of the last minute that was stored of a target, with what must be asked of the server: it is
+// not observed a second time. Nil: there is no such minute, or its family needs a window of its own.
+func (s *Diagnoses) lastMinute(
+	ctx context.Context, name string, t family.Server, o family.Look,
+) (*snapshot.Snapshot, error) {
+	asker, ok := t.(family.Asker)
+	if !ok {
+		return nil, nil
+	}
+	now := clock.Now()
+	ws, _, err := s.past.history.Courses(ctx, name, nil, now.Add(-2*minuteLong), now)
+	if err != nil || len(ws) == 0 {
+		return nil, err
+	}
+	w := ws[len(ws)-1]
+	if now.Sub(w.To) > minuteLong || w.To.Sub(w.From) < app.DefaultWindow {
+		return nil, nil
+	}
+	x, err := s.past.window(ctx, name, w.From, w.To)
+	var unfit *WindowError
+	if errors.As(err, &unfit) || err == nil && x.Source(source.Digests).State != source.OK {
+		return nil, nil //nolint:nilerr // a window of now is observed in its place
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.Target.Flavor != t.About().Flavor || x.Target.Version != t.About().Version {
+		return nil, nil // another server than the one that was watched in it
+	}
+	sources := len(x.Sources)
+	if err := asker.Ask(ctx, x, o); err != nil {
+		return nil, err
+	}
+	for i := range x.Sources[sources:] {
+		if y := &x.Sources[sources+i]; y.State == source.OK {
+			y.Reason = strings.TrimPrefix(y.Reason+"; read at "+local(clock.Now())+", after the window", "; ")
+		}
+	}
+	snapshot.Bound(x, 0)
+	return x, nil
 }
 
 // lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is

@@ -125,13 +125,12 @@ func spanOf(from, to time.Time) string {
 	return local(from) + " to " + to.Local().Format(time.TimeOnly)
 }
 
-// snapshot makes one value of all that is stored of a window. It is as wide as the minutes of classes that it reaches
+// window makes a snapshot of what was observed in a window: samples, classes, states, events. It is as wide as the minutes of classes that it reaches
 // into, so that rates and classes are of the same time. Errors: *WindowError of a window that no one figure can stand
 // for, because of a hole, a restart or a clock that was set, and of one of which nothing is stored.
-func (p archive) snapshot(ctx context.Context, target string, from, to time.Time) (*snapshot.Snapshot, error) {
+func (p archive) window(ctx context.Context, target string, from, to time.Time) (*snapshot.Snapshot, error) {
 	x := &snapshot.Snapshot{
 		Format: snapshot.Format, From: from.UTC(), To: to.UTC(), Target: snapshot.Target{Name: target},
-		Past: &snapshot.Past{From: from.UTC(), To: to.UTC(), Judged: clock.Now().UTC()},
 	}
 	classes, err := p.addClasses(ctx, x)
 	if err != nil {
@@ -146,17 +145,34 @@ func (p archive) snapshot(ctx context.Context, target string, from, to time.Time
 	if err := whole(x); err != nil {
 		return nil, err
 	}
-	known, why, err := p.facts(ctx, x)
-	if err != nil {
-		return nil, err
-	}
-	if known != nil && x.Target.Flavor == "" { // the states of then have expired
-		x.Target.Flavor, x.Target.Version = known.Target.Flavor, known.Target.Version
+	if x.Target.Flavor == "" { // the states of then have expired
+		known, _, err := p.facts(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		if known != nil {
+			x.Target.Flavor, x.Target.Version = known.Target.Flavor, known.Target.Version
+		}
 	}
 	if err := p.addSeries(ctx, x); err != nil {
 		return nil, err
 	}
 	x.Sources = append(x.Sources, classes)
+	return x, p.addExamples(ctx, x)
+}
+
+// snapshot makes one value of all that is stored of a window, see window, and of what is stored of the server from
+// about then.
+func (p archive) snapshot(ctx context.Context, target string, from, to time.Time) (*snapshot.Snapshot, error) {
+	x, err := p.window(ctx, target, from, to)
+	if err != nil {
+		return nil, err
+	}
+	x.Past = &snapshot.Past{From: from.UTC(), To: to.UTC(), Judged: clock.Now().UTC()}
+	known, why, err := p.facts(ctx, x)
+	if err != nil {
+		return nil, err
+	}
 	if err := p.addFacts(ctx, x, known, why); err != nil {
 		return nil, err
 	}
@@ -218,6 +234,24 @@ func (p archive) addClasses(ctx context.Context, x *snapshot.Snapshot) (source.S
 	}
 	src.State, src.Reads = source.OK, len(ws)
 	return src, nil
+}
+
+// addExamples adds examples, with their literals, of the classes with the most time: those of the window, or the nearest.
+func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
+	for i := range x.Classes[:min(len(x.Classes), pastPlans)] { // the most time first
+		c := &x.Classes[i]
+		all, err := p.history.Samples(ctx, x.Target.Name, c.ID)
+		if err != nil {
+			return err
+		}
+		nearest := time.Duration(math.MaxInt64)
+		for _, s := range all {
+			if d := s.At.Sub(x.To).Abs(); s.Schema == c.Schema && d < nearest {
+				c.Example, nearest = s.SQL, d
+			}
+		}
+	}
+	return nil
 }
 
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock

@@ -205,7 +205,8 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 		src.Reason += fmt.Sprintf("; %d of them were read within %s after the window", later, planOfOne)
 	}
 	x.Sources = append(x.Sources, src)
-	if i := slices.IndexFunc(x.Sources, func(s source.Source) bool { return s.Name == source.Tables }); i >= 0 && defined > 0 {
+	i := slices.IndexFunc(x.Sources, func(s source.Source) bool { return s.Name == source.Tables })
+	if i >= 0 && defined > 0 {
 		x.Sources[i].Reason += fmt.Sprintf("; %d read with the plan of a class", defined)
 	}
 	return nil

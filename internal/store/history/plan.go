@@ -26,8 +26,7 @@ type Plan struct {
 	Last   time.Time    `json:"last"`
 	Hash   string       `json:"hash"` // of its shape, see Shape
 	Plan   explain.Plan `json:"plan"` // as it was first seen
-	// Tables are those that the statement reads or writes, as they were when the plan was first seen; none are stored of
-	// some.
+	// Tables are those that the statement names, as they were when the plan was first seen; may be empty.
 	Tables []schema.Table `json:"tables,omitempty"`
 }
 

@@ -20,12 +20,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 func newDiagnoseCommand(e *env) *cobra.Command {
-	var from, save, failOn string
+	var from, save, failOn, at string
 	var why bool
 	o := family.Look{Progress: nil}
 	c := &cobra.Command{
@@ -33,15 +34,19 @@ func newDiagnoseCommand(e *env) *cobra.Command {
 		Short: "observe a server for a few seconds and print what slows it down, worst first; ls lists the stored " +
 			"diagnoses",
 		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
+With --at the window is a past one that begins then, and comes from what "dyno serve" stored, whether or not it or the server
+runs: at most 10 minutes, 1 minute unless --window says otherwise, widened to full minutes. What is not of it is said.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
 JSON has one finding per line, and none if there are no findings. ls lists the stored diagnoses, newest first: dyno report ID
 shows one.`,
 		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno " +
-			"diagnose --from shop.json --why\n  dyno diagnose ls shop",
+			"diagnose shop --at 03:12 --window 5m\n  dyno diagnose --from shop.json --why\n  dyno diagnose ls shop",
 		Args: args(0, 2),
 	}
 	f := c.Flags()
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
+	f.StringVar(&at, "at", "", "diagnose the stored window that begins then: 03:12 (the last time it was), 2h (ago), "+
+		"'2026-11-21 14:00:00' (local time), or RFC 3339")
 	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, "+
@@ -64,10 +69,25 @@ shows one.`,
 			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
 		case o.Window < family.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
+		case at != "" && (from != "" || o.Redact):
+			return usagef("--at diagnoses what is stored of a TARGET: without --from and --redact")
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
 		}
-		d, err := judged(e, c, a, from, save, o, nil)
+		var d app.Diagnosis
+		var err error
+		if at != "" {
+			if !f.Changed("window") {
+				o.Window = pastWindow
+			}
+			begin, perr := parseMoment(at, time.Now())
+			if perr != nil {
+				return usagef("--at %s: %v", at, perr)
+			}
+			d, err = judgedPast(c.Context(), e, a[0], begin, begin.Add(o.Window), save)
+		} else {
+			d, err = judged(e, c, a, from, save, o, nil)
+		}
 		if err != nil {
 			return err
 		}
@@ -172,20 +192,48 @@ func judged(e *env, c *cobra.Command, a []string, from, save string, o family.Lo
 			return d, err
 		}
 	}
+	return d, saveSnapshot(d.Snapshot, save)
+}
+
+// pastWindow is how long a stored window is unless --window says otherwise: query classes are stored by the minute.
+const pastWindow = time.Minute
+
+// judgedPast judges a window that is over from what is stored of it, and keeps the diagnosis.
+func judgedPast(
+	ctx context.Context, e *env, target string, from, to time.Time, save string,
+) (d app.Diagnosis, err error) {
 	if save != "" {
-		b, err := d.Snapshot.Encode()
-		if err != nil {
-			return d, err
-		}
-		err = userfile.Replace(save, func(w io.Writer) error {
-			_, err := w.Write(b)
-			return err
-		})
-		if err != nil {
+		if err := userfile.Check(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
-	return d, nil
+	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to); err != nil {
+		return d, err
+	}
+	d.Judge()
+	if d, err = (app.Diagnosing{App: e.app}).KeepNew(ctx, d); err != nil {
+		return d, err
+	}
+	return d, saveSnapshot(d.Snapshot, save)
+}
+
+// saveSnapshot writes a snapshot to the file that --save names.
+func saveSnapshot(s *snapshot.Snapshot, file string) error {
+	if file == "" {
+		return nil
+	}
+	b, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	err = userfile.Replace(file, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save snapshot: %w", err)
+	}
+	return nil
 }
 
 // largest is how much a packed snapshot may hold.

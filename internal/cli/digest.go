@@ -230,6 +230,7 @@ func classOf(d app.Digest, id string) (digest.Row, bool) {
 
 // parseMoment reads a time as people write it; without a zone it is local.
 func parseMoment(s string, now time.Time) (time.Time, error) {
+	s, _ = strings.CutPrefix(s, "-")
 	ago, err := time.ParseDuration(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		var n float64
@@ -250,7 +251,19 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("write 2h (ago), 2026-11-21, '2026-11-21 14:00:00' or 2026-11-21T14:00:00Z")
+	for _, l := range []string{time.TimeOnly, "15:04"} { // the last such time
+		t, err := time.ParseInLocation(l, s, now.Location())
+		if err != nil {
+			continue
+		}
+		y, m, d := now.Date()
+		t = time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+		if t.After(now) {
+			t = time.Date(y, m, d-1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+		}
+		return t, nil
+	}
+	return time.Time{}, errors.New("write 2h (ago), 14:00, 2026-11-21, '2026-11-21 14:00:00' or 2026-11-21T14:00:00Z")
 }
 
 func (j *digestJob) logOptions(e *env, files []string) digest.Logs {

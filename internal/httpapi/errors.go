@@ -53,6 +53,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 		panel   *service.UnknownPanelError
 		blocked *change.BlockedError
 		server  *endpoint.Error
+		window  *service.WindowError
 	)
 	is := func(all ...error) bool {
 		return slices.ContainsFunc(all, func(e error) bool { return errors.Is(err, e) })
@@ -75,7 +76,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 
 	case errors.As(err, &tooLong):
 		return http.StatusRequestEntityTooLarge, "bad_data", ""
-	case is(errBadRequest, lab.ErrOptions, access.ErrInvalid):
+	case is(errBadRequest, lab.ErrOptions, access.ErrInvalid), errors.As(err, &window):
 		return http.StatusBadRequest, "bad_data", ""
 
 	case is(errConflict, task.ErrBusy, compare.ErrSets, trials.ErrBusy, trials.ErrChanged, trials.ErrCorrupt,

@@ -3,6 +3,7 @@ package mysql
 import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -13,6 +14,9 @@ func (Family) Headline() *state.Names { return sources.Headline }
 
 // Help implements family.Figures.
 func (Family) Help(name string) string { return sources.Help.Of(name) }
+
+// Tidy implements family.Tidier.
+func (Family) Tidy(series []metric.Series) []metric.Series { return capture.Tidy(series) }
 
 // Names implements family.Figures.
 func (Family) Names() family.Names {

@@ -35,6 +35,7 @@ var (
 	_ family.Classifier = Server{}
 	_ family.Planner    = Server{}
 	_ family.Looker     = Server{}
+	_ family.Asker      = Server{}
 	_ family.Digester   = Server{}
 	_ family.Limited    = Server{}
 )
@@ -99,6 +100,12 @@ func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, er
 	return capture.Take(ctx, s.Target, capture.Options{
 		Window: o.Window, Top: o.Top, Redact: o.Redact, Progress: o.Progress, Catalog: kept, Home: o.Home,
 	})
+}
+
+// Ask implements family.Asker.
+func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) error {
+	kept, _ := o.Memory.(*catalog.Cache)
+	return capture.Ask(ctx, s.Target, x, capture.Options{Top: o.Top, Redact: o.Redact, Catalog: kept, Home: o.Home})
 }
 
 // Digest implements family.Digester.

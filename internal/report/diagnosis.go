@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
@@ -31,6 +32,10 @@ func DiagnosisDocument(
 		At:       s.To, From: s.From, To: s.To, Place: PlaceOf(s, names, version),
 		Charts: ServerCharts(s.Series, names), Findings: findings, Sources: s.Sources,
 	}
+	if s.Past != nil {
+		d.Title += ", " + s.From.Format(time.DateTime) + " to " + s.To.Format(time.TimeOnly) + " UTC, from stored data"
+		d.Warnings = PastNotes(s)
+	}
 	for _, f := range findings {
 		if f.Action != nil {
 			d.Commands = append(d.Commands, Command{Text: "preview the change", Line: "dyno apply " +
@@ -39,6 +44,24 @@ func DiagnosisDocument(
 		}
 	}
 	return d
+}
+
+// PastNotes says how a diagnosis of a window that was over differs from one of an observed window: which time was
+// judged, and what is not of it.
+func PastNotes(s *snapshot.Snapshot) (notes []string) {
+	if s.Past == nil {
+		return nil
+	}
+	if s.From.Sub(s.Past.From).Abs() > time.Second || s.To.Sub(s.Past.To).Abs() > time.Second {
+		notes = append(notes, fmt.Sprintf("requested were %s to %s UTC: query classes are stored by the minute, and whole "+
+			"minutes were judged", s.Past.From.Format(time.TimeOnly), s.Past.To.Format(time.TimeOnly)))
+	}
+	for _, x := range s.Sources {
+		if x.State == source.OK && x.Reason != "" {
+			notes = append(notes, fmt.Sprintf("not observed in the window: %s, %s", x.Name, x.Reason))
+		}
+	}
+	return notes
 }
 
 // Sentence is the verdict of a diagnosis in one line.

@@ -43,6 +43,7 @@ type Diagnoses struct {
 	fleet   *Fleet
 	looks   *looks
 	trouble *throttle
+	past    archive
 }
 
 // DiagnosisDetail is a diagnosis with all that was thought about it.
@@ -63,6 +64,8 @@ type DiagnosisDetail struct {
 	Classes map[string]class.Class `json:"classes"`
 	Sources []source.Source        `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
+	// Past says, of a diagnosis of stored data, what differs from one that observed its window; empty for others.
+	Past []string `json:"past,omitempty"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after
 	// its end.
 	Trigger *event.Event `json:"trigger,omitempty"`
@@ -151,11 +154,60 @@ func (s *Diagnoses) look(ctx context.Context, name string, o family.Look, d app.
 	if m := s.looks.memories[t.Family()]; m != nil {
 		o.Memory = m.Of(name)
 	}
-	if d.Snapshot, err = looker.Look(ctx, o); err != nil {
-		return d, err
+	if d.Background && d.Incident == "" {
+		if d.Snapshot, err = s.lastMinute(ctx, name, t, o); err != nil {
+			return d, err
+		}
+	}
+	if d.Snapshot == nil {
+		if d.Snapshot, err = looker.Look(ctx, o); err != nil {
+			return d, err
+		}
 	}
 	d.Judge()
 	return s.app.KeepNew(ctx, d)
+}
+
+// lastMinute is a snapshot of the last minute that was stored of a target, with what must be asked of the server: it is
+// not observed a second time. Nil: there is no such minute, or its family needs a window of its own.
+func (s *Diagnoses) lastMinute(
+	ctx context.Context, name string, t family.Server, o family.Look,
+) (*snapshot.Snapshot, error) {
+	asker, ok := t.(family.Asker)
+	if !ok {
+		return nil, nil
+	}
+	now := clock.Now()
+	ws, _, err := s.past.history.Courses(ctx, name, nil, now.Add(-2*minuteLong), now)
+	if err != nil || len(ws) == 0 {
+		return nil, err
+	}
+	w := ws[len(ws)-1]
+	if now.Sub(w.To) > minuteLong || w.To.Sub(w.From) < app.DefaultWindow {
+		return nil, nil
+	}
+	x, err := s.past.window(ctx, name, w.From, w.To)
+	var unfit *WindowError
+	if errors.As(err, &unfit) || err == nil && x.Source(source.Digests).State != source.OK {
+		return nil, nil //nolint:nilerr // a window of now is observed in its place
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.Target.Flavor != t.About().Flavor || x.Target.Version != t.About().Version {
+		return nil, nil // another server than the one that was watched in it
+	}
+	sources := len(x.Sources)
+	if err := asker.Ask(ctx, x, o); err != nil {
+		return nil, err
+	}
+	for i := range x.Sources[sources:] {
+		if y := &x.Sources[sources+i]; y.State == source.OK {
+			y.Reason = strings.TrimPrefix(y.Reason+"; read at "+local(clock.Now())+", after the window", "; ")
+		}
+	}
+	snapshot.Bound(x, 0)
+	return x, nil
 }
 
 // lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is
@@ -224,6 +276,10 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	symptoms, _ := app.Findings(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
+	j.Past = report.PastNotes(x)
+	if x.Past != nil {
+		j.Past = slices.Insert(j.Past, 0, "judged at "+x.Past.Judged.Format(time.DateTime)+" UTC from stored data")
+	}
 	j.Sentence = app.Sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = report.Reasoning(x, symptoms, d.Findings)
 	j.Time = timeModel(x)

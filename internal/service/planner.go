@@ -2,13 +2,13 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
@@ -20,15 +20,36 @@ const (
 	plansAnHour   = 12 // changed ones that become events
 	plansDeadline = 20 * time.Second
 	mostRefused   = 500 // classes that are looked into in vain
+
+	heavyEvery  = 10 * time.Second // for classes that became heavy
+	heavyShare  = 0.1              // of the statement time
+	heavyFactor = 3                // times what a call took when the plan was asked for last
 )
+
+// anotherPlan begins the text of the event of a changed plan.
+const anotherPlan = "another plan for "
 
 // planner remembers of which classes of a target the plan was asked, and when.
 type planner struct {
 	last  time.Time
-	asked map[string]time.Time
+	asked map[string]askedPlan
 
 	hour    time.Time // since when changed are counted
 	changed int
+}
+
+// askedPlan is when a plan was asked for and what the class took per call then, seconds.
+type askedPlan struct {
+	at   time.Time
+	mean float64
+}
+
+// heavy reports whether a class takes much of the window's time and more per call than when its plan was asked for, or
+// was never asked for: its plan is stored before what made it so has passed.
+func (p *planner) heavy(c class.Class, total float64, to time.Time) bool {
+	was, asked := p.asked[c.ID+c.Schema]
+	return c.Count > 0 && c.TimeSec >= heavyShare*total &&
+		(!asked || c.TimeSec/float64(c.Count) >= heavyFactor*was.mean && to.Sub(was.at) >= plansEvery)
 }
 
 // tells reports whether a changed plan is to be an event: who changes plans all the time does not push out what else
@@ -45,11 +66,17 @@ func (p *planner) tells(at time.Time) bool {
 // one before a second of any. Those whose plan is not asked for anyway, by family.Planner.Explainable, take nobody's
 // place.
 func (p *planner) choose(w ClassWindow, explainable func(statement string) error) (due []int) {
-	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
+	since := w.To.Sub(p.last) // less than nothing: the clock was set back
+	if since >= 0 && since < heavyEvery {
 		return nil
 	}
+	heavyOnly := since >= 0 && since < plansEvery
 	if p.asked == nil {
-		p.asked = map[string]time.Time{}
+		p.asked = map[string]askedPlan{}
+	}
+	total := 0.0
+	for _, c := range w.Classes {
+		total += c.TimeSec
 	}
 	planned, others, refused, schemas := 0, 0, map[string]int{}, map[string]bool{}
 	most := mostRefused // of one schema: half of all where there are others to leave some to
@@ -60,10 +87,13 @@ func (p *planner) choose(w ClassWindow, explainable func(statement string) error
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
 			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > most || c.Example == "" || first &&
-				schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+				schemas[c.Schema] {
 				continue
 			}
-			p.asked[k] = w.To
+			if (heavyOnly || w.To.Sub(p.asked[k].at) < planOfOne) && !p.heavy(c, total, w.To) {
+				continue
+			}
+			p.asked[k] = askedPlan{w.To, c.TimeSec / float64(max(1, c.Count))}
 			if explainable(c.Example) != nil {
 				refused[c.Schema]++
 				if others++; others <= plansAtOnce {
@@ -76,9 +106,11 @@ func (p *planner) choose(w ClassWindow, explainable func(statement string) error
 			due = slices.Insert(due, planned-1, i) // before those of the others
 		}
 	}
-	p.last = w.To
-	for k, at := range p.asked { // classes come and go
-		if w.To.Sub(at).Abs() > 2*planOfOne {
+	if !heavyOnly || len(due) > 0 {
+		p.last = w.To
+	}
+	for k, x := range p.asked { // classes come and go
+		if w.To.Sub(x.at).Abs() > 2*planOfOne {
 			delete(p.asked, k)
 		}
 	}
@@ -115,14 +147,20 @@ func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassW
 		if err != nil {
 			return
 		}
-		changed, err := s.history.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p)
+		var tables []schema.Table // as they are with a plan that was not seen before
+		if d, ok := x.(family.Definer); ok && p.Error == "" {
+			if has, err := s.history.HasPlan(ctx, m.entry.Name, c.Schema, p); err == nil && !has {
+				tables, _ = d.Tables(ctx, c.Schema, c.Example) // without them the plan is worth storing
+			}
+		}
+		changed, err := s.history.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p, tables...)
 		if err != nil {
 			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
 		}
 		if changed && m.planner.tells(w.To) {
 			e := event.Event{
 				At: w.To, Target: m.entry.Name, Kind: event.Config,
-				Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID,
+				Text: anotherPlan + c.Fingerprint, Ref: c.ID,
 			}
 			s.marks.mark(&e, i)
 		}

@@ -48,6 +48,17 @@ type Snapshot struct {
 	Accounts []Account     `json:"accounts,omitempty"` // empty without source "accounts" being ok
 	Host     Host          `json:"host"`
 	Events   []event.Event `json:"events,omitempty"`
+	// Past is set when the window was over before it was judged: the snapshot is made of what was stored.
+	Past *Past `json:"past,omitempty"`
+}
+
+// Past says how a snapshot of a window that was over differs from one of an observed window.
+type Past struct {
+	From   time.Time `json:"asked_from"` // the window that was requested; that of the snapshot may be wider
+	To     time.Time `json:"asked_to"`
+	Judged time.Time `json:"judged"`
+	// Facts is when settings, tables, accounts and the machine were read; zero: nothing is stored of them.
+	Facts time.Time `json:"facts,omitzero"`
 }
 
 // Limits of a snapshot.

@@ -3,6 +3,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 		Format: snapshot.Format, From: start.UTC(), To: end.UTC(),
 		Target:  describe(t),
 		Sources: slices.Concat(settle(append(scraped, running.source)), sources),
-		Series:  lean(clientsOnly(buf.Series(start.UnixMilli(), end.UnixMilli()))),
+		Series:  Tidy(buf.Series(start.UnixMilli(), end.UnixMilli())),
 		Classes: classes, Programs: ran,
 		Moments: seen.Pick(),
 	}
@@ -148,35 +149,56 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}
-	vars, err := catalog.Variables(ctx, t.Reading())
-	if err != nil {
-		return nil, windowError(ctx, t, err)
-	}
-	withholdSecrets(vars)
-	s.Variables = vars
 	if s.Source(source.GlobalStatus).Reads == 0 {
 		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window,
 			s.Source(source.GlobalStatus).Reason)
 	}
-	q := questioner{t: t, s: s, kept: o.Catalog}
-	if err := q.ask(ctx, max(0, o.Top)); err != nil {
-		return nil, windowError(ctx, t, err)
+	if err := ask(ctx, t, s, o); err != nil {
+		return nil, err
 	}
-	users, src, err := accounts(ctx, t)
-	if err != nil {
-		return nil, windowError(ctx, t, err)
-	}
-	s.Accounts, s.Sources = users, append(s.Sources, src)
-	s.Host = hostFacts(ctx, t, s, o.Home)
-	s.Target.Local = s.Host.ServerPID != 0
 	o.Progress.Report(progress.Progress{
 		Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 		Done: 1, Total: 1, End: true,
 	})
+	return s, nil
+}
+
+// Ask adds to a snapshot of a window, which others have observed, what must be asked of the server: which one it is,
+// its settings, the plans and tables of the classes with the most time, its accounts, the machine. It is newer than the
+// window. An error means that the server went away.
+func Ask(ctx context.Context, t *target.Target, s *snapshot.Snapshot, o Options) error {
+	ctx, leave := context.WithTimeoutCause(ctx, afterTime, fmt.Errorf("the server did not answer within %v", afterTime))
+	defer leave()
+	return guard.Shaped(func() error {
+		up := s.Target.UptimeSec
+		s.Target = describe(t)
+		s.Target.UptimeSec = cmp.Or(up, s.Target.UptimeSec)
+		return ask(ctx, t, s, o)
+	})
+}
+
+func ask(ctx context.Context, t *target.Target, s *snapshot.Snapshot, o Options) error {
+	vars, err := catalog.Variables(ctx, t.Reading())
+	if err != nil {
+		return windowError(ctx, t, err)
+	}
+	withholdSecrets(vars)
+	s.Variables = vars
+	q := questioner{t: t, s: s, kept: o.Catalog}
+	if err := q.ask(ctx, max(0, o.Top)); err != nil {
+		return windowError(ctx, t, err)
+	}
+	users, src, err := accounts(ctx, t)
+	if err != nil {
+		return windowError(ctx, t, err)
+	}
+	s.Accounts, s.Sources = users, append(s.Sources, src)
+	s.Host = hostFacts(ctx, t, s, o.Home)
+	s.Target.Local = s.Host.ServerPID != 0
 	if o.Redact {
 		redact(s)
 	}
-	return s, nil
+	return nil
 }
 
 // quietEnd takes the end of the window for what it is: no error.

@@ -35,6 +35,9 @@ func lean(series []metric.Series) []metric.Series {
 	return snapshot.Lean(series)
 }
 
+// Tidy gives series that were stored while a server was watched the form that those of an observed window have.
+func Tidy(series []metric.Series) []metric.Series { return lean(clientsOnly(series)) }
+
 // clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not
 // about what Dyno does to look.
 func clientsOnly(series []metric.Series) []metric.Series {

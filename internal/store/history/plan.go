@@ -15,6 +15,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
@@ -25,6 +26,14 @@ type Plan struct {
 	Last   time.Time    `json:"last"`
 	Hash   string       `json:"hash"` // of its shape, see Shape
 	Plan   explain.Plan `json:"plan"` // as it was first seen
+	// Tables are those that the statement names, as they were when the plan was first seen; may be empty.
+	Tables []schema.Table `json:"tables,omitempty"`
+}
+
+// planDocument is a plan as it is stored.
+type planDocument struct {
+	explain.Plan
+	Tables []schema.Table `json:"tables,omitempty"`
 }
 
 // Shape is a hash of what makes a plan another one: tables, accesses, keys and extras in their order. Estimates of rows
@@ -46,9 +55,10 @@ const (
 
 // PutPlan keeps the plan that a class of a target had at that moment; a plan with an error is none and is passed over.
 // It reports whether the class had another plan before, which makes an event: the first plan of a class and the one it
-// has anyway do not.
+// has anyway do not. The definitions of its tables are stored with a plan that is another one or the first, as far as
+// they have room.
 func (h *History) PutPlan(
-	ctx context.Context, target, schema string, at time.Time, p explain.Plan,
+	ctx context.Context, target, database string, at time.Time, p explain.Plan, tables ...schema.Table,
 ) (changed bool, err error) {
 	if p.Error != "" || len(p.Steps) == 0 {
 		return false, nil
@@ -56,7 +66,10 @@ func (h *History) PutPlan(
 	if target == "" || p.Class == "" {
 		return false, errors.New("store plan: it has no target or no class")
 	}
-	doc, err := document(p)
+	doc, err := document(planDocument{p, tables})
+	if err == nil && len(doc) > longestPlan && len(tables) > 0 {
+		doc, err = document(p)
+	}
 	if err != nil {
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
 	}
@@ -73,24 +86,35 @@ func (h *History) PutPlan(
 		var first int64
 		var old string
 		switch err := tx.QueryRowContext(ctx, "SELECT first, hash FROM plan WHERE target = ? AND class = ? AND "+
-			"schema = ? ORDER BY first DESC LIMIT 1", t, p.Class, schema).Scan(&first, &old); {
+			"schema = ? ORDER BY first DESC LIMIT 1", t, p.Class, database).Scan(&first, &old); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
 		case old == hash:
 			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND "+
-				"schema = ? AND first = ?", ms, t, p.Class, schema, first)
+				"schema = ? AND first = ?", ms, t, p.Class, database, first)
 			return err
 		case ms <= first: // the clock was set back: keep the order in which they were seen
 			ms, changed = first+1, true
 		default:
 			changed = true
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t, p.Class, schema, ms, ms,
-			hash, string(doc), len(doc)+len(schema))
+		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t, p.Class, database, ms, ms,
+			hash, string(doc), len(doc)+len(database))
 		return err
 	})
 	return changed && err == nil, err
+}
+
+// HasPlan reports whether the latest plan that is stored of a class is of the same shape.
+func (h *History) HasPlan(ctx context.Context, target, schema string, p explain.Plan) (bool, error) {
+	all, err := h.Plans(ctx, target, p.Class)
+	for _, q := range all {
+		if q.Schema == schema {
+			return q.Hash == Shape(p), err
+		}
+	}
+	return false, err
 }
 
 // Plans returns the plans of a class of a target in all schemas, the latest first; none is no error.
@@ -107,7 +131,10 @@ func (h *History) Plans(ctx context.Context, target, id string) ([]Plan, error) 
 			return err
 		}
 		p.First, p.Last = time.UnixMilli(first), time.UnixMilli(last)
-		return decode(doc, &p.Plan)
+		var d planDocument
+		err := decode(doc, &d)
+		p.Plan, p.Tables = d.Plan, d.Tables
+		return err
 	}, "SELECT schema, first, last, hash, doc FROM plan WHERE target = ? AND class = ? ORDER BY last DESC, first DESC",
 		t, id)
 	return ps, wrap(op, h.path, err)

@@ -265,7 +265,7 @@ export interface paths {
     "/api/dyno/v1/diagnose": {
         parameters: {
         };
-        /** Diagnoses a target in a task, whose result is the id of the diagnosis. */
+        /** Diagnoses a target in a task, whose result is the id of the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored data. */
         post: operations["postDiagnose"];
     };
     "/api/dyno/v1/changes": {
@@ -975,6 +975,8 @@ export interface components {
             /** @description that were unavailable, or in part */
             sources: components["schemas"]["SourceSource"][];
             sources_looked_at: number;
+            /** @description Past says, of a diagnosis of stored data, what differs from one that observed its window; empty for others. */
+            past?: string[];
             /** @description Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end. */
             trigger?: components["schemas"]["Event"];
         };
@@ -4537,6 +4539,10 @@ export interface operations {
                     target: string;
                     window?: number;
                     redact?: boolean;
+                    /** Format: date-time */
+                    from?: string;
+                    /** Format: date-time */
+                    to?: string;
                 };
             };
         };

@@ -5,6 +5,7 @@ import { inventory, useTarget } from '../core/targets'
 import { moment, parseSpan, useRange, zone } from '../core/time'
 import { now } from '../core/clock'
 import { Button } from './button'
+import { DiagnoseRange } from './diagnoserange'
 import { findTargets, parseTyped } from './find'
 import { Icon } from './icons'
 import { Menu } from './menu'
@@ -105,6 +106,7 @@ export function typed(t: number): string {
 /** Chooses the time: a span that ends now and moves, or from and to. "[" and "]" shift by half of it. */
 export function RangePicker({ none }: { none?: string }) {
   const [range, setRange] = useRange(none)
+  const [target] = useTarget()
   const width = range.to - range.from
   const shift = (by: number) => {
     const to = range.to + (by * width) / 2
@@ -132,6 +134,7 @@ export function RangePicker({ none }: { none?: string }) {
         <Button kind="quiet" icon="play" label="Back to now"
           onClick={() => setRange(`-${Math.round(width)}s`, 'now')} />
       )}
+      {!range.live && target !== '' && <DiagnoseRange target={target} from={range.from} to={range.to} />}
     </div>
   )
 }

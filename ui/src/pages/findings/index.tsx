@@ -154,6 +154,12 @@ function Diagnosis(
             {d.id}</code> ·{' '}
           <ReportLink id={d.id}>Report</ReportLink>
         </p>
+        {(d.past ?? []).length > 0 && (
+          <Notice tone="info">
+            A past window{' '}
+            <ul>{d.past?.map((x) => <li key={x}>{safe(x)}</li>)}</ul>
+          </Notice>
+        )}
         <History history={history} at={d.id} />
       </header>
       {list.length > 0 ? (

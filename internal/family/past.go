@@ -1,0 +1,27 @@
+package family
+
+import (
+	"context"
+
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+)
+
+// Asker is a Looker that can do without observing: it adds to a snapshot of a window that others observed what must be
+// asked of the server, which is newer than the window. The Window of o is not used.
+type Asker interface {
+	Ask(ctx context.Context, s *snapshot.Snapshot, o Look) error
+}
+
+// Tidier is a Family whose looks change what the sources of metrics gave. Tidy does that with the series of a window
+// that were stored; those of other families are only made small.
+type Tidier interface {
+	Tidy(series []metric.Series) []metric.Series
+}
+
+// Definer is what Plans can be, too: Tables returns the definitions of the tables that a statement names, in its default
+// database, at most some. It runs nothing of the statement.
+type Definer interface {
+	Tables(ctx context.Context, database, statement string) ([]schema.Table, error)
+}

@@ -1,0 +1,135 @@
+package service
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
+)
+
+// TestPast judges a minute that is over by what was stored of it: while the service writes, and after it and the server
+// have ended. What is found, and how often the heavy statement ran, is what a diagnosis of the same seconds saw.
+func TestPast(t *testing.T) {
+	s, v := shopWatched(t, Options{})
+	ctx := t.Context()
+	live, err := v.Diagnoses.look(ctx, "shop", family.Look{Window: 12 * time.Second}, app.Diagnosis{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heavy := func(x *snapshot.Snapshot) (perSecond float64) {
+		t.Helper()
+		for _, c := range x.Classes {
+			if strings.Contains(c.Fingerprint, "shelf") {
+				return float64(c.Count) / x.Seconds()
+			}
+		}
+		t.Fatalf("no class of the load among %d of %s", len(x.Classes), spanOf(x.From, x.To))
+		return 0
+	}
+	if err := v.Inventory.RemoveTarget(ctx, "shop"); err != nil { // with its watcher the minute ends
+		t.Fatal(err)
+	}
+	from, to := live.Snapshot.From, time.Time{}
+	for end := time.Now().Add(2 * time.Minute); to.IsZero(); time.Sleep(100 * time.Millisecond) {
+		ws, _, err := v.History.Courses(ctx, "shop", nil, from.Add(-time.Minute), live.Snapshot.To)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the classes of the minute are not stored: %v", err)
+		}
+		if n := len(ws); n > 0 && live.Snapshot.To.Sub(ws[n-1].To) < 6*time.Second {
+			to = ws[n-1].To
+		}
+	}
+	same := func(x *snapshot.Snapshot) {
+		t.Helper()
+		d := app.Diagnosis{Snapshot: x}
+		d.Judge()
+		missing := func(f finding.Finding) bool { return f.Rule == "missing-index" }
+		if i := slices.IndexFunc(live.Findings, missing); i >= 0 {
+			j := slices.IndexFunc(d.Findings, missing)
+			if j < 0 || d.Findings[j].ID != live.Findings[i].ID {
+				t.Errorf("found %+v, and live %s; sources %+v", d.Findings, live.Findings[i].ID, x.Sources)
+			}
+		} else {
+			t.Errorf("the live diagnosis found %+v", live.Findings)
+		}
+		if a, b := heavy(live.Snapshot), heavy(x); math.Abs(a-b) > 0.35*a {
+			t.Errorf("%.1f executions a second, and live %.1f", b, a)
+		}
+		name := app.FiguresOf(x.Target.Flavor).Names().Statements.Name
+		a, ok1 := live.Snapshot.Rate(name).Get()
+		b, ok2 := x.Rate(name).Get()
+		if !ok1 || !ok2 || math.Abs(a-b) > 0.35*a {
+			t.Errorf("%.1f %v statements a second, and live %.1f %v", b, ok2, a, ok1)
+		}
+		if x.From.Sub(from) > time.Second || x.To.Before(to) || x.Target.Server != live.Snapshot.Target.Server ||
+			x.Past == nil || !x.Past.Facts.Equal(live.Snapshot.To) {
+			t.Errorf("judged %s of %+v, %+v", spanOf(x.From, x.To), x.Target, x.Past)
+		}
+		for _, n := range []source.Name{source.Digests, source.GlobalStatus, source.Variables, source.Tables} {
+			if y := x.Source(n); y.State != source.OK {
+				t.Errorf("source %+v", y)
+			}
+		}
+		for n, w := range live.Snapshot.Variables {
+			if g := x.Variables[n]; g != w {
+				t.Errorf("variable %s: %q, and live %q", n, g, w)
+			}
+		}
+	}
+	x, err := v.Diagnoses.past.snapshot(ctx, "shop", from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(x)
+	if x, err = PastSnapshot(ctx, v.app, "shop", from, to); err != nil { // the store is open
+		t.Fatal(err)
+	}
+	same(x)
+
+	// What stands against one figure of a window is said, by time.
+	refused := func(from, to time.Time, want string) {
+		t.Helper()
+		_, err := v.Diagnoses.past.snapshot(ctx, "shop", from, to)
+		var unfit *WindowError
+		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	refused(from.Add(-10*time.Minute), to.Add(-9*time.Minute-50*time.Second), "is before ")
+	_, err = v.Diagnoses.past.snapshot(ctx, "blog", from, to)
+	if err == nil || !strings.Contains(err.Error(), "never watched") {
+		t.Error(err)
+	}
+	e := event.Event{
+		ID: "e-1", At: from.Add(3 * time.Second), Target: "shop", Kind: event.Restart, Text: "the server restarted",
+	}
+	put := func() {
+		t.Helper()
+		if err := v.ledger.Events.Put(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	refused(from, to, "the server restarted at "+local(e.At))
+	e.Kind, e.Cause, e.Text = event.Gap, event.ClockBack, "the clock was set back"
+	put()
+	refused(from, to, "the clock was set at "+local(e.At))
+	e.Kind, e.Cause, e.Text = event.Annotation, "", "release"
+	put()
+
+	s.Kill(t)
+	x, err = v.Diagnoses.past.snapshot(ctx, "shop", from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(x)
+}

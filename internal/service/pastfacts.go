@@ -1,0 +1,234 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+)
+
+// Bounds of what is looked up for a window that is over.
+const (
+	pastPlans = 30  // classes, those with the most time, whose plans are taken
+	pastLooks = 200 // diagnoses that are gone through for settings and tables
+	sameStart = 10  // seconds between two words of one server for when it started
+)
+
+// facts returns the snapshot of the stored diagnosis that is nearest to the window and of the same server, for what a
+// window of stored samples lacks: settings, tables, accounts and the machine. Nil: why there is none.
+//
+// A name may have stood for several servers. Then the one of the window is known by when it started.
+func (p archive) facts(ctx context.Context, x *snapshot.Snapshot) (*snapshot.Snapshot, string, error) {
+	all, err := p.ledger.Diagnoses.List(ctx, x.Target.Name, pastLooks)
+	if err != nil {
+		return nil, "", err
+	}
+	servers := map[string]bool{}
+	for _, d := range all {
+		if d.Server != "" {
+			servers[d.Server] = true
+		}
+	}
+	away := func(d ledger.Diagnosis) time.Duration { return d.At.Sub(x.To).Abs() }
+	slices.SortStableFunc(all, func(a, b ledger.Diagnosis) int { return cmp.Compare(away(a), away(b)) })
+	why := "no diagnosis of " + x.Target.Name + " is stored, which reads them"
+	for _, d := range all {
+		if d, err = p.ledger.Diagnoses.Get(ctx, d.ID); err != nil || d.Snapshot == nil {
+			continue // forgotten meanwhile, or its data is
+		}
+		s, err := snapshot.Decode(d.Snapshot)
+		if err != nil || s.Past != nil || len(s.Variables) == 0 { // of another version, or made of others
+			continue
+		}
+		switch {
+		case x.Target.Flavor != "" && (s.Target.Flavor != x.Target.Flavor || s.Target.Version != x.Target.Version):
+			why = fmt.Sprintf("%s was another server in the diagnoses that are stored: %s %s", x.Target.Name,
+				s.Target.Flavor, s.Target.Version)
+		case len(servers) > 1 && startOf(s).Sub(startOf(x)).Abs() > sameStart*time.Second:
+			why = x.Target.Name + " stood for several servers, and which one it was then is not known"
+		default:
+			return s, "", nil
+		}
+	}
+	return nil, why, nil
+}
+
+// startOf returns when the server of a snapshot started.
+func startOf(s *snapshot.Snapshot) time.Time {
+	return s.To.Add(-time.Duration(s.Target.UptimeSec) * time.Second)
+}
+
+// addFacts adds what a stored diagnosis read of the server. The sources say of when that is, and what may have changed
+// between it and the window.
+func (p archive) addFacts(ctx context.Context, x, known *snapshot.Snapshot, why string) error {
+	of := []source.Name{source.Variables, source.Tables, source.Accounts, source.HostFacts}
+	if known == nil {
+		for _, n := range of {
+			x.Sources = append(x.Sources, source.Source{Name: n, State: source.Missing, Reason: why})
+		}
+		return nil
+	}
+	up := x.Target.UptimeSec
+	x.Past.Facts, x.Target, x.Host = known.To, known.Target, known.Host
+	if x.Target.UptimeSec = up; up == 0 {
+		x.Target.UptimeSec = max(0, int64(x.To.Sub(startOf(known)).Seconds()))
+	}
+	numbers := x.Variables // of the window itself
+	x.Variables = map[string]string{}
+	for n, v := range known.Variables {
+		x.Variables[n] = newer(v, numbers[n])
+	}
+	x.Tables, x.TablesLeft, x.Accounts = known.Tables, known.TablesLeft, known.Accounts
+	from, to := known.To, x.To
+	when := "read at " + local(known.To) + ", before the window"
+	if known.To.After(x.To) {
+		from, to = x.From, known.To
+		when = "read at " + local(known.To) + ", after the window"
+	}
+	between, err := p.ledger.Events.List(ctx, x.Target.Name, from, to)
+	if err != nil {
+		return err
+	}
+	sources := known.Sources
+	if known.Source(source.Variables).State == source.Missing {
+		sources = append(slices.Clone(sources), source.Source{Name: source.Variables, State: source.OK})
+	}
+	for _, s := range sources {
+		if !slices.Contains(of, s.Name) && s.Name != source.Programs {
+			continue
+		}
+		s.Took, s.Reads = 0, 0
+		switch kind := event.DDL; {
+		case s.Name == source.Programs:
+			s.State, s.Reason = source.Missing, "it is read only while a diagnosis observes the server"
+		case s.State != source.OK:
+		default:
+			if s.Name == source.Variables {
+				kind = event.Config
+			}
+			s.Reason = strings.TrimPrefix(s.Reason+"; "+when, "; ") + changed(between, kind)
+		}
+		x.Sources = append(x.Sources, s)
+	}
+	return nil
+}
+
+// changed says what changed between the window and the time of the facts.
+func changed(between []event.Event, kind event.Kind) string {
+	n, first := 0, event.Event{}
+	for _, e := range between {
+		if e.Kind != kind || e.Target == "" || strings.HasPrefix(e.Text, anotherPlan) {
+			continue
+		}
+		if n++; n == 1 {
+			first = e
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; changed in between, at %s: %s", local(first.At), first.Text)
+	}
+	return fmt.Sprintf("; changed in between %d times, first at %s: %s", n, local(first.At), first.Text)
+}
+
+// newer returns number, which the window has of a setting, where the text that is known of it has another value.
+// Settings of words have a number of their own among samples.
+func newer(text, number string) string {
+	was, err1 := strconv.ParseFloat(text, 64)
+	is, err2 := strconv.ParseFloat(number, 64)
+	if err1 != nil || err2 != nil || was == is {
+		return text
+	}
+	return number
+}
+
+// addPlans adds the plans that the classes with the most time had in the window, or, of a class that became heavy in
+// it, had soon after; and the tables of these as they were when the plan was read.
+func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
+	byTime := slices.Clone(x.Classes)
+	slices.SortStableFunc(byTime, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
+	have := map[[2]string]bool{}
+	later, defined := 0, 0
+	for _, c := range byTime[:min(len(byTime), pastPlans)] {
+		plans, err := p.history.Plans(ctx, x.Target.Name, c.ID)
+		if err != nil {
+			return err
+		}
+		q, after, ok := planIn(plans, c.Schema, x.From, x.To)
+		if !ok || have[[2]string{c.ID, q.Schema}] {
+			continue
+		}
+		have[[2]string{c.ID, q.Schema}] = true
+		if after {
+			later++
+		}
+		one := q.Plan
+		one.Class, one.Schema = c.ID, q.Schema
+		x.Plans = append(x.Plans, one)
+		for _, t := range q.Tables {
+			i := slices.IndexFunc(x.Tables, func(o schema.Table) bool { return o.Ref == t.Ref })
+			if seen := x.Past.Facts; i >= 0 && !seen.Before(q.First) && !seen.After(x.To) {
+				continue // they were read after the plan, and before the end of the window
+			}
+			if i < 0 {
+				x.Tables = append(x.Tables, t)
+			} else {
+				x.Tables[i] = t
+			}
+			defined++
+		}
+	}
+	slices.SortStableFunc(x.Plans, func(a, b explain.Plan) int { return cmp.Compare(a.Class, b.Class) })
+	src := source.Source{
+		Name: source.Plans, State: source.OK, Reads: len(x.Plans), Reason: "stored up to then",
+	}
+	switch {
+	case len(x.Plans) == 0 && len(byTime) == 0:
+		src.State, src.Reason = source.Missing, "without query classes no plan is known to be of the window"
+	case len(x.Plans) == 0:
+		src.State, src.Reason = source.Missing, "no plan of these classes is stored from then"
+	case later > 0:
+		src.Reason += fmt.Sprintf("; %d of them were read within %s after the window", later, planOfOne)
+	}
+	x.Sources = append(x.Sources, src)
+	i := slices.IndexFunc(x.Sources, func(s source.Source) bool { return s.Name == source.Tables })
+	if i >= 0 && defined > 0 {
+		x.Sources[i].Reason += fmt.Sprintf("; %d read with the plan of a class", defined)
+	}
+	return nil
+}
+
+// planIn returns the plan that a class had in a window: the last one that was first seen before its end, unless one was
+// read soon after and the one before was not seen in the window.
+func planIn(plans []history.Plan, schema string, from, to time.Time) (plan history.Plan, after, ok bool) {
+	var next history.Plan
+	for _, q := range plans {
+		switch {
+		case q.Schema != schema && q.Schema != "":
+		case !q.First.After(to):
+			if !ok || q.First.After(plan.First) {
+				plan, ok = q, true
+			}
+		case q.First.Sub(to) <= planOfOne && (next.First.IsZero() || q.First.Before(next.First)):
+			next = q
+		}
+	}
+	if !next.First.IsZero() && (!ok || plan.Last.Before(from)) {
+		return next, true, true
+	}
+	return plan, false, ok
+}

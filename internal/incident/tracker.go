@@ -203,8 +203,7 @@ func (t *Tracker) join(at time.Time, level float64, held []Condition) (step Step
 	i.Cut = false
 	for _, c := range held {
 		if c.From.Before(i.From) {
-			i.From = c.From
-			i.ID = idOf(t.Target, i.From)
+			i.From = c.From // its id stays
 		}
 		k := slices.IndexFunc(i.Conditions, func(x Condition) bool { return x.Kind == c.Kind })
 		switch {

@@ -355,14 +355,7 @@ func (i *Incident) offer(x Second) {
 
 // WorstMinute is the minute around the worst second, within the incident where it is longer than a minute.
 func (i Incident) WorstMinute() (from, to time.Time) {
-	at := i.From
-	level := -1.0
-	for _, x := range i.Worst {
-		if x.Level > level && !x.At.Before(i.From.Truncate(time.Second)) {
-			at, level = x.At, x.Level
-		}
-	}
-	from = at.Add(-Pause / 2)
+	from = i.WorstSecond().Add(-Pause / 2)
 	if last := i.To.Add(-Pause); from.After(last) {
 		from = last
 	}
@@ -370,6 +363,29 @@ func (i Incident) WorstMinute() (from, to time.Time) {
 		from = i.From
 	}
 	return from, from.Add(Pause)
+}
+
+// gone is how long after an open incident was seen last it is taken for one that is not watched any more: it is stored
+// more often than that while it is.
+const gone = 2 * time.Minute
+
+// AsOf is a stored incident as it stands at a moment: an open one that was not seen for a while was cut off.
+func (i Incident) AsOf(now time.Time) Incident {
+	if i.Open && now.Sub(i.To) > gone {
+		i.Open, i.Cut = false, true
+	}
+	return i
+}
+
+// WorstSecond is the worst second whose state is kept; its begin when none is.
+func (i Incident) WorstSecond() time.Time {
+	at, level := i.From, -1.0
+	for _, x := range i.Worst {
+		if x.Level > level && !x.At.Before(i.From.Truncate(time.Second)) {
+			at, level = x.At, x.Level
+		}
+	}
+	return at
 }
 
 // name gives an incident its title and severity.

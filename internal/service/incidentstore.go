@@ -4,14 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
@@ -258,23 +256,11 @@ func (s *Incidents) diagnose(ctx context.Context, all []incident.Incident) {
 	}
 }
 
-// gone is how long after an open incident was seen last it is taken for one that is not watched any more: while it is, it
-// is stored each noteIncidents.
-const gone = 4 * noteIncidents
-
-// AsOf is an incident as it stands at a moment: one that nothing was stored of for a while was cut off.
-func AsOf(i incident.Incident, now time.Time) incident.Incident {
-	if i.Open && now.Sub(i.To) > gone {
-		i.Open, i.Cut = false, true
-	}
-	return i
-}
-
 // Newest returns the newest n incidents of a target, or of all with target "", that reach into a time, newest first.
 func (s *Incidents) Newest(ctx context.Context, target string, from, to time.Time, n int) ([]incident.Incident, error) {
 	all, err := s.ledger.Incidents.Newest(ctx, target, from, to, n)
 	for k := range all {
-		all[k] = AsOf(all[k], clock.Now())
+		all[k] = all[k].AsOf(clock.Now())
 	}
 	return all, err
 }
@@ -307,7 +293,7 @@ func (s *Incidents) Detail(ctx context.Context, id string) (IncidentDetail, erro
 		return IncidentDetail{}, err
 	}
 	d := IncidentDetail{
-		Incident: AsOf(i, clock.Now()), Events: []event.Event{}, Diagnoses: []app.DiagnosisSummary{}, Ignored: []string{},
+		Incident: i.AsOf(clock.Now()), Events: []event.Event{}, Diagnoses: []app.DiagnosisSummary{}, Ignored: []string{},
 	}
 	if d.Kept, err = s.history.Pinned(ctx, id); err != nil {
 		return d, err
@@ -336,13 +322,4 @@ func (s *Incidents) Detail(ctx context.Context, id string) (IncidentDetail, erro
 		}
 	}
 	return d, err
-}
-
-// WorstFinding is the finding that a list of incidents shows; empty when there is none.
-func WorstFinding(i incident.Incident) string {
-	k := slices.IndexFunc(i.Findings, func(f incident.Finding) bool { return f.Severity.Rank() >= finding.Notice.Rank() })
-	if k < 0 || strings.EqualFold(i.Findings[k].Title, i.Title) {
-		return ""
-	}
-	return i.Findings[k].Title
 }

@@ -107,6 +107,7 @@ var siblings = map[string]string{
 	"internal/trial -> internal/plan":             "a result carries its plan",
 	"internal/snapshot -> internal/state":         "a snapshot is made of the other values",
 	"internal/reading -> internal/state":          "a reading is made of the other values",
+	"internal/incident -> internal/finding":       "an incident has findings, and their severity",
 	"internal/incident -> internal/state":         "incidents are found in states",
 	"internal/endpoint -> internal/tunnel":        "a URL may name a jump host",
 	"internal/endpoint -> internal/host":          "the kernel says whose socket is at the other end of a connection",

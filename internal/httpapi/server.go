@@ -131,6 +131,7 @@ func (v *Server) routes() {
 	graphAPI{s.Metrics, s.Fleet}.routes(v)
 	taskAPI{&s.Tasks}.routes(v)
 	findingAPI{s.Diagnoses, s.Fleet}.routes(v)
+	incidentAPI{s.Incidents, s.Classes, s.Fleet}.routes(v)
 	changeAPI{s.Changes}.routes(v)
 	labAPI{s.Lab}.routes(v)
 	settingAPI{s.Service, s.Inventory, s.Retention, v.options.Listen}.routes(v)

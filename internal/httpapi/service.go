@@ -51,8 +51,8 @@ type Target struct {
 	NotConfigured bool `json:"not_configured,omitzero"`
 	// LoginRefused says that the server answers and does not let Dyno in, see Reason.
 	LoginRefused bool `json:"login_refused,omitzero"`
-	// Incidents are the ongoing ones, in order of their start.
-	Incidents []service.Incident `json:"incidents,omitempty"`
+	// Incidents are the conditions that go on, in order of their start.
+	Incidents []service.Ongoing `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see
 	// all.
 	Denied *diagnose.Denial `json:"denied,omitzero"`

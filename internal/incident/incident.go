@@ -1,10 +1,13 @@
-// Package incident finds incidents in the per-second observations of a server: lock pile-ups,
-// saturation, refused connections, a stopped replica, a server that is down. It returns them as
-// events. It is a pure function of its samples: it reads no clock and asks no server.
+// Package incident finds incidents in the per-second observations of a server. It is a pure
+// function of its samples: it reads no clock and asks no server.
 //
-// An incident begins when its condition has held for some time, and ends when the condition has
-// been clear for some time. One pile-up is therefore one incident, although the number of waiting
-// sessions rises and falls. Missing observations neither begin nor end an incident.
+// A Detector finds conditions: lock pile-ups, saturation, refused connections, a stopped replica, a
+// server that is down. A condition begins when it has held for some time, and ends when it has been
+// clear for some time. One pile-up is therefore one condition, although the number of waiting
+// sessions rises and falls. Missing observations neither begin nor end a condition.
+//
+// A Tracker joins conditions, and findings that are new, into the incidents of a target: what
+// overlaps or follows within a short pause is one Incident.
 package incident
 
 import (
@@ -35,14 +38,16 @@ type Sample struct {
 	Replica known.Value[string]
 }
 
-// Incident is one of a kind, as far as it is known.
-type Incident struct {
-	Kind  event.Kind
-	From  time.Time
-	To    time.Time // its end, or while it is open when it was seen last
-	Open  bool
-	Title string // "Lock pile-up"
-	Text  string // one line: the title, how long, and the worst that was seen
+// Condition is one of a kind, as far as it is known.
+type Condition struct {
+	Kind  event.Kind `json:"kind"`
+	From  time.Time  `json:"from"`
+	To    time.Time  `json:"to"` // its end, or while it is open when it was seen last
+	Open  bool       `json:"open,omitzero"`
+	Title string     `json:"title"` // "Lock pile-up"
+	Text  string     `json:"text"`  // one line: the title, how long, and the worst that was seen
+	// Times is how often it began during an Incident; 0 in what a Detector returns.
+	Times int `json:"times,omitzero"`
 }
 
 // Thresholds. A server whose figures lie between those of begin and end keeps the incident that it has.
@@ -69,6 +74,7 @@ type Detector struct {
 	tracks  [6]track
 	waiting map[uint64]bool // in the sample before
 	gone    time.Time       // since when the server is not up; zero while it is
+	level   float64         // see Level
 }
 
 // track is what is remembered of one kind of incident.
@@ -80,12 +86,13 @@ type track struct {
 	what        string // about the worst
 }
 
-// finding is what one sample says of a kind.
-type finding struct {
+// observed is what one sample says of a kind.
+type observed struct {
 	known bool
 	holds bool
 	clear bool
 	level float64 // how bad it is, to remember the worst
+	limit float64 // level from which the condition holds; 0: a level has no meaning across kinds
 	what  string
 }
 
@@ -94,7 +101,7 @@ type kind struct {
 	kind         event.Kind
 	title        string
 	after, until time.Duration // for how long the condition holds before it begins, and is clear before it ends
-	look         func(*Detector, Sample) finding
+	look         func(*Detector, Sample) observed
 }
 
 func kinds() [6]kind {
@@ -111,26 +118,30 @@ func kinds() [6]kind {
 // refusals is the place of refused connections among the kinds.
 const refusals = 4
 
-// Next takes the next sample and returns the incidents that began or ended with it. Samples come in order of time.
-func (d *Detector) Next(s Sample) (changed []Incident) {
+// Next takes the next sample and returns the conditions that began or ended with it. Samples come in order of time.
+func (d *Detector) Next(s Sample) (changed []Condition) {
 	at := s.State.At
 	jumped := !d.at.IsZero() && at.Sub(d.at) > gap
 	d.at = at
 	if jumped {
 		d.gone = time.Time{}
 	}
+	d.level = 0
 	for i, k := range kinds() {
 		t := &d.tracks[i]
 		f := k.look(d, s)
 		ends := k.kind != event.Down && k.kind != event.Login && !s.State.Up // with the server
 		if ends {
-			f = finding{known: true, clear: true}
+			f = observed{known: true, clear: true}
 		}
 		if !f.known {
 			continue
 		}
 		if jumped && !t.open {
 			*t = track{}
+		}
+		if f.limit > 0 && !f.clear {
+			d.level = max(d.level, f.level/f.limit)
 		}
 		if c, ok := t.next(k, at, f, ends); ok {
 			changed = append(changed, c)
@@ -140,18 +151,22 @@ func (d *Detector) Next(s Sample) (changed []Incident) {
 	return changed
 }
 
-// Open returns the incidents that go on, as of the last sample.
-func (d *Detector) Open() (open []Incident) {
+// Level is how bad the last sample was: 1 at the threshold of a condition, 2 at twice that, the highest of all
+// conditions; 0 when none that has a measure was near.
+func (d *Detector) Level() float64 { return d.level }
+
+// Open returns the conditions that go on, as of the last sample.
+func (d *Detector) Open() (open []Condition) {
 	for i, k := range kinds() {
 		if t := &d.tracks[i]; t.open {
-			open = append(open, t.incident(k, d.at, true))
+			open = append(open, t.condition(k, d.at, true))
 		}
 	}
 	return open
 }
 
 // next follows a kind through one sample; at once says that a clear condition ends it without a pause.
-func (t *track) next(k kind, at time.Time, f finding, atOnce bool) (Incident, bool) {
+func (t *track) next(k kind, at time.Time, f observed, atOnce bool) (Condition, bool) {
 	since := func(p *time.Time, now bool) {
 		switch {
 		case !now:
@@ -171,18 +186,18 @@ func (t *track) next(k kind, at time.Time, f finding, atOnce bool) (Incident, bo
 	switch {
 	case !t.open && f.holds && at.Sub(t.held) >= k.after:
 		t.open = true
-		return t.incident(k, at, true), true
+		return t.condition(k, at, true), true
 	case t.open && f.clear && (atOnce || at.Sub(t.clear) >= k.until):
-		done := t.incident(k, t.clear, false)
+		done := t.condition(k, t.clear, false)
 		*t = track{}
 		return done, true
 	case !t.open && f.clear:
 		*t = track{}
 	}
-	return Incident{}, false
+	return Condition{}, false
 }
 
-func (t *track) incident(k kind, to time.Time, open bool) Incident {
+func (t *track) condition(k kind, to time.Time, open bool) Condition {
 	text := k.title
 	if !open {
 		text += fmt.Sprintf(" for %v", max(time.Second, to.Sub(t.from).Round(time.Second)))
@@ -190,7 +205,7 @@ func (t *track) incident(k kind, to time.Time, open bool) Incident {
 	if t.what != "" {
 		text += ": " + t.what
 	}
-	return Incident{Kind: k.kind, From: t.from, To: to, Open: open, Title: k.title, Text: text}
+	return Condition{Kind: k.kind, From: t.from, To: to, Open: open, Title: k.title, Text: text}
 }
 
 func (d *Detector) remember(s Sample) {
@@ -208,7 +223,7 @@ func (d *Detector) remember(s Sample) {
 	}
 }
 
-func (d *Detector) down(s Sample) finding {
+func (d *Detector) down(s Sample) observed {
 	down := !s.State.Up && !s.State.LoginRefused
 	switch {
 	case !down:
@@ -217,20 +232,20 @@ func (d *Detector) down(s Sample) finding {
 		d.gone = s.State.At
 	}
 	late := s.State.At.Sub(d.gone) >= Patience
-	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
+	return observed{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
 }
 
 // login follows the server's answer to Dyno's own login.
-func (d *Detector) login(s Sample) finding {
+func (d *Detector) login(s Sample) observed {
 	no := s.State.LoginRefused
-	return finding{known: !s.State.NotConfigured, holds: no, clear: !no, what: s.State.Reason}
+	return observed{known: !s.State.NotConfigured, holds: no, clear: !no, what: s.State.Reason}
 }
 
 // locks counts the sessions that wait for a while. Locks that applications take by name are left out: waiting for them
 // is their purpose.
-func (d *Detector) locks(s Sample) finding {
+func (d *Detector) locks(s Sample) observed {
 	if !s.Locks {
-		return finding{}
+		return observed{}
 	}
 	long := map[uint64]bool{}
 	longest := 0.0
@@ -246,7 +261,8 @@ func (d *Detector) locks(s Sample) finding {
 			longest = max(longest, sec)
 		}
 	}
-	f := finding{known: true, holds: len(long) >= waiters, clear: len(long) == 0, level: float64(len(long))}
+	f := observed{known: true, holds: len(long) >= waiters, clear: len(long) == 0, level: float64(len(long)),
+		limit: waiters}
 	if f.clear {
 		return f
 	}
@@ -273,10 +289,10 @@ func blocker(s *state.State, waits []state.Wait) string {
 	return text + ")"
 }
 
-func (d *Detector) saturated(s Sample) finding {
+func (d *Detector) saturated(s Sample) observed {
 	running, ok := s.State.Get(state.Running).Get()
 	if !ok || !s.Locks {
-		return finding{}
+		return observed{}
 	}
 	waiting := map[uint64]bool{}
 	for _, w := range s.State.Waits {
@@ -287,35 +303,35 @@ func (d *Detector) saturated(s Sample) finding {
 	if cpus, ok := s.State.Get(state.HostCPUs).Get(); ok {
 		limit, of = max(leastRunning, runningPerCPU*cpus), fmt.Sprintf(" on %g CPUs", cpus)
 	}
-	return finding{
-		known: true, holds: running >= limit, clear: running < limit/2, level: running,
+	return observed{
+		known: true, holds: running >= limit, clear: running < limit/2, level: running, limit: limit,
 		what: fmt.Sprintf("%s ran at a time%s", sessions(int(math.Max(0, running))), of),
 	}
 }
 
 // refusing follows the server's counter, which begins at 0 when the server does. It grows only when a client tries:
 // while no connection is left, the next one is refused.
-func (d *Detector) refusing(s Sample) finding {
+func (d *Detector) refusing(s Sample) observed {
 	now, ok := s.Refused.Get()
 	if !ok {
-		return finding{}
+		return observed{}
 	}
 	before, ok := d.refused.Get()
 	if !ok || now < before {
-		return finding{known: true, clear: true}
+		return observed{known: true, clear: true}
 	}
 	open, ok1 := s.Connected.Get()
 	limit, ok2 := d.limit.Get()
 	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
-	return finding{
+	return observed{
 		known: true, holds: now > before, clear: now == before && !still, level: now - before,
-		what: s.LimitName + " was reached",
+		limit: 1, what: s.LimitName + " was reached",
 	}
 }
 
-func (d *Detector) replication(s Sample) finding {
+func (d *Detector) replication(s Sample) observed {
 	what, ok := s.Replica.Get()
-	return finding{known: ok, holds: what != "", clear: what == "", what: what}
+	return observed{known: ok, holds: what != "", clear: what == "", what: what}
 }
 
 func sessions(n int) string {

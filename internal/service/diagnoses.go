@@ -42,6 +42,7 @@ type Diagnoses struct {
 	tasks   *task.List
 	fleet   *Fleet
 	looks   *looks
+	whole   *Incidents
 	trouble *throttle
 	past    archive
 }
@@ -642,11 +643,13 @@ func (s *Diagnoses) judgeOne(ctx context.Context, name, incident string) (err er
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}
+	before := s.whole.before(ctx, name)
 	d, err := s.look(ctx, name, family.Look{Window: app.DefaultWindow},
 		app.Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err
 	}
+	s.whole.judged(name, d, before)
 	if incident != "" {
 		s.fleet.diagnosed(name, incident, d.ID)
 	}

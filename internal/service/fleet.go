@@ -28,8 +28,8 @@ type Member struct {
 	Entry   ledger.Target
 	State   *state.State // nil until the first reading
 	Sources []source.Source
-	// Incidents are the ongoing ones, in order of their start.
-	Incidents []Incident
+	// Incidents are the conditions that go on, in order of their start.
+	Incidents []Ongoing
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is
 	// down.
 	Denied *diagnose.Denial
@@ -65,6 +65,7 @@ type member struct {
 	planner planner // of the goroutine that plans
 
 	detector incident.Detector // of the goroutine that reads
+	whole    tracked           // its incidents
 	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
 
 	rightsAt    time.Time // of the goroutine that follows the account's privileges: see rightsPause
@@ -81,7 +82,7 @@ type member struct {
 	hidden  *source.Source             // the source of tables, while the account sees nothing of some schemas
 	latest  map[string][]metric.Sample // by source
 	// incidents are the newest of each kind, going on or not.
-	incidents map[event.Kind]Incident
+	incidents map[event.Kind]Ongoing
 	health    memberHealth
 }
 
@@ -219,6 +220,7 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 	m := &member{
 		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
 	}
+	s.keeper.whole.resume(ctx, m)
 	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
 		func(c ClassWindow) { s.keeper.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg family.Server, c ClassWindow) { s.keeper.plans(ctx, m, tg, c) }

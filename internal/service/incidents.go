@@ -16,9 +16,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// Incident is something that goes wrong on a target, from its begin on. Its event is stored when it begins and again
-// when it ends.
-type Incident struct {
+// Ongoing is a condition of an incident, such as a lock pile-up, from its begin on. Its event is stored when it begins
+// and again when it ends.
+type Ongoing struct {
 	ID    string     `json:"id"` // of its event
 	Kind  event.Kind `json:"kind"`
 	Since time.Time  `json:"since"`
@@ -117,7 +117,11 @@ func stopped(samples []metric.Sample) string {
 // and what begins is diagnosed.
 func (s *keeper) incidents(m *member, x incident.Sample) (events []event.Event) {
 	name := m.entry.Name
+	var held []incident.Condition
 	for _, c := range m.detector.Next(x) {
+		if !c.Open {
+			held = append(held, c)
+		}
 		i := s.note(m, c, true)
 		events = append(events, i.event(name))
 		switch {
@@ -135,6 +139,7 @@ func (s *keeper) incidents(m *member, x incident.Sample) (events []event.Event) 
 		}
 	}
 	open := m.detector.Open()
+	s.whole.next(m, x.State.At, m.detector.Level(), append(held, open...))
 	due := x.State.At.Sub(m.noted) >= noteIncidents
 	for _, c := range open {
 		s.note(m, c, due)
@@ -146,13 +151,13 @@ func (s *keeper) incidents(m *member, x incident.Sample) (events []event.Event) 
 }
 
 // note remembers how an incident stands, and with store its event is stored.
-func (s *keeper) note(m *member, c incident.Incident, store bool) Incident {
+func (s *keeper) note(m *member, c incident.Condition, store bool) Ongoing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.incidents == nil {
-		m.incidents = map[event.Kind]Incident{}
+		m.incidents = map[event.Kind]Ongoing{}
 	}
-	i := Incident{
+	i := Ongoing{
 		ID: fmt.Sprintf("%s-%d-%s", c.Kind, c.From.UnixMilli(), m.entry.Name), Kind: c.Kind, Since: c.From,
 		Title: c.Title, Text: c.Text, until: c.To, open: c.Open,
 	}
@@ -167,13 +172,13 @@ func (s *keeper) note(m *member, c incident.Incident, store bool) Incident {
 }
 
 // open returns the incidents that go on. The caller holds m.mu.
-func (m *member) open() (all []Incident) {
+func (m *member) open() (all []Ongoing) {
 	for _, i := range m.incidents {
 		if i.open {
 			all = append(all, i)
 		}
 	}
-	slices.SortFunc(all, func(a, b Incident) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(all, func(a, b Ongoing) int { return a.Since.Compare(b.Since) })
 	return all
 }
 
@@ -185,7 +190,7 @@ func (m *member) tracked(e event.Event) bool {
 	return ok && e.Kind == event.Down && !i.Since.After(e.Until) && !i.until.Before(e.At)
 }
 
-func (i Incident) event(target string) event.Event {
+func (i Ongoing) event(target string) event.Event {
 	return event.Event{
 		ID: i.ID, At: i.Since, Until: i.until, Target: target, Kind: i.Kind,
 		Text: i.Text, Ref: i.Diagnosis,
@@ -215,4 +220,5 @@ func (s *keeper) endIncidents(m *member) {
 		c.Open = false
 		s.note(m, c, true)
 	}
+	s.whole.leave(m)
 }

@@ -199,7 +199,7 @@ func TestIncidents(t *testing.T) {
 func TestAnOutageIsOneEvent(t *testing.T) {
 	t0 := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	at := func(sec int) time.Time { return t0.Add(time.Duration(sec) * time.Second) }
-	m := &member{incidents: map[event.Kind]Incident{event.Down: {
+	m := &member{incidents: map[event.Kind]Ongoing{event.Down: {
 		Kind: event.Down, Since: at(10),
 		until: at(20), open: true,
 	}}}

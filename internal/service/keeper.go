@@ -28,6 +28,7 @@ type keeper struct {
 	o       *Options
 	marks   *marks
 	looks   *looks
+	whole   *Incidents
 	trouble *throttle
 }
 

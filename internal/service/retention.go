@@ -211,6 +211,9 @@ func keepingOf(kept []app.Kept, so series.Options, ho history.Options) []Keeping
 		case "classes":
 			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
 				known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
+		case "states of incidents":
+			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
+				known.Of(float64(cmp.Or(ho.PinnedBytes, 256<<20)))
 		case "plans", "examples":
 			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge)
 		}

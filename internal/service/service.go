@@ -57,6 +57,7 @@ type Service struct {
 	Metrics   *Metrics
 	Classes   *Classes
 	Events    *Events
+	Incidents *Incidents
 	Inventory *Inventory
 	Retention *Retention
 
@@ -117,18 +118,21 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 func (s *Service) wire() {
 	s.Tasks.Hint = app.HintOf
 	marks, looks := newMarks(), &looks{memories: newMemories()}
+	s.Incidents = newIncidents(s)
 	s.Fleet = &Fleet{
 		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, marks: marks, looks: looks, members: map[string]*member{},
 		leaving: map[string]*member{},
 		keeper: &keeper{
-			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, trouble: &s.trouble,
+			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, whole: s.Incidents,
+			trouble: &s.trouble,
 		},
 	}
 	s.Diagnoses = &Diagnoses{
 		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks,
-		fleet: s.Fleet, looks: looks,
+		fleet: s.Fleet, looks: looks, whole: s.Incidents,
 		trouble: &s.trouble, past: archive{s.Series, s.History, s.ledger},
 	}
+	s.Incidents.fleet = s.Fleet
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
 	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}
 	s.Classes = &Classes{history: s.History, metrics: s.Metrics}
@@ -195,12 +199,11 @@ func (s *Service) Close() error {
 
 // Run watches until ctx ends, which is no error. The inventory is looked at every two seconds.
 func (s *Service) Run(ctx context.Context) error {
-	last, marked := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(marked)
-		s.Events.storeMarks(last)
-	}()
-	defer func() { close(last); <-marked }() // when all who see events have ended
+	last := make(chan struct{})
+	var storing sync.WaitGroup
+	storing.Go(func() { s.Events.storeMarks(last) })
+	storing.Go(func() { s.Incidents.storeAll(last) })
+	defer func() { close(last); storing.Wait() }() // when all who see events have ended
 	defer s.Fleet.stopAll()
 	defer s.Tasks.End()
 	s.Inventory.tidyPasswords(ctx)

@@ -44,7 +44,7 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "history %s: DAMAGED\n", r.Path)
 	}
 	for _, x := range r.Rows {
-		fmt.Fprintf(&b, "  %-9s %d readable\n", x.Kind, x.Readable)
+		fmt.Fprintf(&b, "  %-19s %d readable\n", x.Kind, x.Readable)
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "  problem: %s\n", p)
@@ -91,6 +91,10 @@ func Check(ctx context.Context, path string) (Report, error) {
 			"states", "SELECT at, 0, x'', doc FROM state UNION ALL SELECT first, 1, times, doc FROM pack",
 			func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) },
 		},
+		{
+			"states of incidents", "SELECT at, 1, zeroblob(8), doc FROM pinned",
+			func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) },
+		},
 		{"classes", "SELECT f.at, c.class FROM figure f LEFT JOIN class c ON c.id = f.class", checkFigure},
 		{"plans", "SELECT class, doc FROM plan", func(rows *sql.Rows) (int, error) {
 			return checkDocument(rows, new(explain.Plan))
@@ -99,6 +103,11 @@ func Check(ctx context.Context, path string) (Report, error) {
 			return checkDocument(rows, new(Sample))
 		}},
 	} {
+		if strings.HasSuffix(k.text, "pinned") {
+			if has, err := sqlitefile.Has(ctx, db, "pinned"); err == nil && !has {
+				continue
+			}
+		}
 		n, told := 0, 0
 		_, err := query(ctx, db, func(rows *sql.Rows, _ *struct{}) error {
 			m, err := k.read(rows)

@@ -66,5 +66,10 @@ CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES 
 CREATE INDEX sample_class ON sample (target, class, at);
 CREATE INDEX sample_last ON sample (target, at, bytes);
 CREATE INDEX sample_of ON sample (class);
+`, // States that incidents keep beyond the retention of others: doc is a record of pack.go, compressed.
+	Added: `
+CREATE TABLE IF NOT EXISTS pinned (target INTEGER NOT NULL REFERENCES target (id), at INTEGER NOT NULL,
+	incident TEXT NOT NULL, bytes INTEGER NOT NULL, doc BLOB NOT NULL, PRIMARY KEY (target, at, incident));
+CREATE INDEX IF NOT EXISTS pinned_incident ON pinned (incident, at, target, bytes);
 `,
 }

@@ -20,10 +20,13 @@ import (
 type Options struct {
 	StateAge   time.Duration // of states; 0 is 3 days
 	StateBytes int64         // of states of all targets together, see share; 0 is 2 GiB
-	MinuteAge  time.Duration // of classes by the minute; 0 is 8 days
-	ClassAge   time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
-	ClassBytes int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
-	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
+	// PinnedBytes bounds the states that incidents keep, of all targets together, see share; 0 is 256 MiB. They are
+	// kept for ClassAge.
+	PinnedBytes int64
+	MinuteAge   time.Duration // of classes by the minute; 0 is 8 days
+	ClassAge    time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
+	ClassBytes  int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
+	Reach       time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
 	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of
 	// the target with most of them go first.
 	BufferBytes int
@@ -44,6 +47,9 @@ func (o Options) withDefaults() Options {
 	set(&o.Reach, 15*time.Second)
 	if o.StateBytes <= 0 {
 		o.StateBytes = 2 << 30
+	}
+	if o.PinnedBytes <= 0 {
+		o.PinnedBytes = 256 << 20
 	}
 	if o.ClassBytes <= 0 {
 		o.ClassBytes = 1 << 30

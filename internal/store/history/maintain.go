@@ -33,6 +33,7 @@ func (h *History) Maintain(ctx context.Context, now time.Time) error {
 // maintain is Maintain with ages counted back from end.
 func (h *History) maintain(ctx context.Context, now, end time.Time) error {
 	return errors.Join(h.Flush(ctx), packDue(ctx, h, now), h.retention.age(ctx, end), h.retention.sizeOfStates(ctx),
+		h.retention.sizeOfPinned(ctx),
 		h.retention.sizeOfClasses(ctx), h.retention.vacuum(ctx),
 		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
@@ -69,6 +70,7 @@ func (rt *retention) age(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		rt.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
 		rt.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
+		rt.drop(ctx, "DELETE FROM pinned WHERE rowid IN (SELECT rowid FROM pinned WHERE at < ? LIMIT ?)", classes, slice),
 		rt.dropWindows(ctx, 60, minutes),
 		rt.dropWindows(ctx, 3600, classes),
 		rt.dropWindows(ctx, 86400, classes),
@@ -187,7 +189,7 @@ func (rt *retention) vacuum(ctx context.Context) error {
 
 // Usage is what a kind takes.
 type Usage struct {
-	Kind   string    `json:"kind"` // "states", "classes", "plans", "examples"
+	Kind   string    `json:"kind"` // "states", "states of incidents", "classes", "plans", "examples"
 	Bytes  int64     `json:"bytes"`
 	Rows   int64     `json:"rows"`
 	Oldest time.Time `json:"oldest,omitzero"`
@@ -196,8 +198,15 @@ type Usage struct {
 
 // firstWatched is when the first window began. That of a day or an hour begins with it, maybe long before anything was
 // watched: what it was summed up from says when, as long as that is kept.
-const firstWatched = `(SELECT CASE WHEN hour IS NULL OR hour >= day + 86400000 THEN day WHEN minute IS NULL OR minute >= hour + 3600000 THEN hour ELSE minute END
-	FROM (SELECT min(at) FILTER (WHERE level = 86400) AS day, min(at) FILTER (WHERE level = 3600) AS hour, min(at) FILTER (WHERE level = 60) AS minute FROM win))`
+var firstWatched = "(" + firstOf("win") + ")"
+
+// firstOf is firstWatched of some windows.
+func firstOf(win string) string {
+	return `SELECT CASE WHEN hour IS NULL OR hour >= day + 86400000 THEN day
+		WHEN minute IS NULL OR minute >= hour + 3600000 THEN hour ELSE minute END
+	FROM (SELECT min(at) FILTER (WHERE level = 86400) AS day, min(at) FILTER (WHERE level = 3600) AS hour,
+		min(at) FILTER (WHERE level = 60) AS minute FROM ` + win + `)`
+}
 
 // Usage tells what each kind takes in the file, free pages left out. It reads the list of all pages: a moment per
 // gigabyte.
@@ -212,6 +221,9 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 			"last FROM pack)", []string{
 			"state", "state_size", "sqlite_autoindex_state_1", "pack",
 			"pack_last", "pack_size",
+		}},
+		{"states of incidents", "SELECT count(*), min(at), max(at) FROM pinned", []string{
+			"pinned", "sqlite_autoindex_pinned_1", "pinned_incident",
 		}},
 		{
 			"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win",

@@ -238,6 +238,14 @@ func (h *History) newest(ctx context.Context, target string, ms int64) (best fou
 		}
 		take(p.at, doc, true)
 	}
+	f = found{}
+	switch err := tx.QueryRowContext(ctx, "SELECT at, doc FROM pinned WHERE target = ? AND at <= ? ORDER BY at DESC "+
+		"LIMIT 1", id, ms).Scan(&f.at, &f.doc); {
+	case err == nil:
+		take(f.at, f.doc, true)
+	case !errors.Is(err, sql.ErrNoRows):
+		return best, err
+	}
 	look()
 	return best, nil
 }
@@ -323,6 +331,17 @@ func (h *History) times(ctx context.Context, target string, from, to int64, firs
 			for t := range moments(b) {
 				add(t)
 			}
+		}
+		if first != 0 {
+			limit = 1
+		}
+		rows, err = query(ctx, tx, func(r *sql.Rows, t *int64) error { return r.Scan(t) },
+			"SELECT at FROM pinned WHERE target = ? AND at >= ? AND at <= ? ORDER BY at LIMIT ?", id, from, to, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range rows {
+			add(t)
 		}
 	}
 	slices.SortFunc(out, cmp.Compare[int64])

@@ -128,6 +128,12 @@ func (s Diagnoses) Since(ctx context.Context, target string, since time.Time) ([
 		"AND NOT advice ORDER BY at DESC, id DESC", target, millis(since))
 }
 
+// Between is Since for the newest n of a time, both ends included.
+func (s Diagnoses) Between(ctx context.Context, target string, from, to time.Time, n int) ([]Diagnosis, error) {
+	return list[Diagnosis](ctx, s.book, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? "+
+		"AND at <= ? AND NOT advice ORDER BY at DESC, id DESC LIMIT ?", target, millis(from), lastOf(to), limit(n))
+}
+
 // Newest returns the id of the latest diagnosis of every target, by target; advice is none. It reads no
 // documents.
 func (s Diagnoses) Newest(ctx context.Context) (map[string]string, error) {

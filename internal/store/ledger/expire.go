@@ -35,6 +35,7 @@ var expirings = []expiring{
 	// By kind: who changes schemas all the time does not push out when the server was down.
 	{"event", "at", "kind IN (" + automatic + ")", EventAge, 20_000, "target, kind"},
 	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000, ""},
+	{"incident", "began", "TRUE", EventAge, mostIncidents, "target"},
 	{"run", "started", "TRUE", 0, 10_000, ""},
 	{"document", "at", "TRUE", 0, 2_000, ""},
 	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000, ""},

@@ -29,5 +29,8 @@ CREATE INDEX document_about ON document (about) WHERE about <> '';
 CREATE TABLE sighting (target TEXT NOT NULL, finding TEXT NOT NULL, server TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, doc TEXT NOT NULL,
 	PRIMARY KEY (target, finding)) WITHOUT ROWID;
 CREATE TABLE ignored (target TEXT NOT NULL, finding TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (target, finding)) WITHOUT ROWID;
+`, Added: `
+CREATE TABLE IF NOT EXISTS incident (id TEXT PRIMARY KEY, target TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL, doc TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS incident_target ON incident (target, began);
 `,
 }

@@ -33,6 +33,7 @@ type Ledger struct {
 	Diagnoses Diagnoses
 	Documents Documents
 	Events    Events
+	Incidents Incidents
 	end       clock.Horizon // of Expire: what ages are counted back from
 }
 
@@ -51,7 +52,9 @@ func Open(ctx context.Context, path string) (*Ledger, error) {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
 	b := book{path, sqlitefile.New(&format, path)}
-	l := &Ledger{book: b, Diagnoses: Diagnoses{b}, Documents: Documents{b}, Events: Events{b}}
+	l := &Ledger{
+		book: b, Diagnoses: Diagnoses{b}, Documents: Documents{b}, Events: Events{b}, Incidents: Incidents{b},
+	}
 	if _, err := l.file.DB(ctx, false); err != nil {
 		return nil, explain("open ledger", path, err)
 	}

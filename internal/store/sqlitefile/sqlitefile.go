@@ -39,6 +39,9 @@ type Format struct {
 	ID      uint32 // stands in the header of the file, so that no other SQLite file is taken for one
 	Version int    // the only one that this program reads: one more whenever SQL or the documents in it change
 	SQL     string // makes the tables
+	// Added makes tables and indexes that files of Version may lack, because they came later, each IF NOT EXISTS. A
+	// program that does not know them leaves them alone, so the version stays.
+	Added   string
 	Empty   string // a statement for a file with nothing in it, "" for none
 	Pragmas []string
 	Conns   int // of readers at most at a time; who writes has one of its own
@@ -82,6 +85,11 @@ func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	}
 	if _, err := f.VersionOf(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
+	}
+	if f.Added != "" {
+		if _, err := db.ExecContext(ctx, f.Added); err != nil { // writes only where something is missing
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	return db, nil
 }
@@ -147,6 +155,7 @@ func (f *Format) lay(ctx context.Context, db *sql.DB) error {
 		"CREATE TABLE migration (version INTEGER PRIMARY KEY)", // under the name that older programs look for
 		fmt.Sprintf("INSERT INTO migration VALUES (%d)", f.Version),
 		f.SQL,
+		f.Added,
 	} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
@@ -171,6 +180,13 @@ func (f *Format) VersionOf(ctx context.Context, q interface {
 		return v, fmt.Errorf("%w: it has format %d, this program reads format %d only", ErrNewer, v, f.Version)
 	}
 	return v, nil
+}
+
+// Has reports whether a file has a table: those of Added may be missing in one that is only examined.
+func Has(ctx context.Context, db *sql.DB, table string) (has bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?", table).
+		Scan(&has)
+	return has, err
 }
 
 // CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3,

@@ -10,6 +10,7 @@ const about: Record<string, string> = {
   'series, every second': 'one value per second of every metric',
   'series, by the minute': 'the same per minute',
   states: 'sessions, locks and transactions, every second',
+  'states of incidents': 'the worst seconds of each incident',
   classes: 'query classes by the minute, hour and day',
   plans: 'execution plans when they change',
   examples: 'examples of statements',
@@ -50,7 +51,7 @@ const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
           <code>{k.flag}</code> <Copy text={`dyno serve ${k.flag}=${days(k)}d`} bare
             label={`Copy dyno serve ${k.flag}`} />
         </span>
-      ) : k.kind === 'plans' || k.kind === 'examples' ? <span class="dim">classes</span> : (
+      ) : ['plans', 'examples', 'states of incidents'].includes(k.kind) ? <span class="dim">classes</span> : (
         <Button small label={`Change retention of ${k.kind}`} why={whyNot()} onClick={() => change(k)}>Change</Button>
       ),
   },

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/incident"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/test/servers"
+)
+
+// TestIncidentOfTarget plants a pile-up of row locks and more sessions than the machine has CPUs for on a real server:
+// they are one incident, which is on the disk while it goes on, is the same after a restart of the service, and keeps
+// the states of its worst seconds when those of all others are gone.
+func TestIncidentOfTarget(t *testing.T) {
+	s := servers.Start(t, "mariadb", "innodb_lock_wait_timeout=1000")
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) "+
+		"ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
+	a := alone(t)
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	var v *Service
+	end := func() {}
+	begin := func() {
+		var err error
+		if v, err = New(t.Context(), a, Options{History: history.Options{Reach: time.Second}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- v.Run(ctx) }()
+		end = sync.OnceFunc(func() {
+			stop()
+			if err := errors.Join(<-ran, v.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	defer func() { end() }()
+	begin()
+	ctx := t.Context()
+	newest := func() incident.Incident {
+		all, err := v.Incidents.Newest(ctx, "shop", time.Time{}, time.Time{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) > 1 {
+			t.Fatalf("%d incidents: %+v", len(all), all)
+		}
+		if len(all) == 0 {
+			return incident.Incident{}
+		}
+		return all[0]
+	}
+	has := func(i incident.Incident, kind event.Kind) bool {
+		return slices.ContainsFunc(i.Conditions, func(c incident.Condition) bool { return c.Kind == kind })
+	}
+	eventually(t, "it is watched", func() bool {
+		m, ok := v.Fleet.Find("shop")
+		return ok && m.State != nil && m.State.Up
+	})
+
+	db := s.DB(t, "shop")
+	blocker, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const update = "UPDATE stock SET n = n - 1 WHERE id = 1"
+	if _, err := blocker.ExecContext(ctx, update); err != nil {
+		t.Fatal(err)
+	}
+	busy, idle := context.WithCancel(ctx)
+	defer idle()
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() { _, _ = db.ExecContext(ctx, update) })
+	}
+	for range max(16, 4*runtime.NumCPU()) + 8 {
+		running.Go(func() { _, _ = db.ExecContext(busy, "DO SLEEP(1000)") })
+	}
+	var i incident.Incident
+	eventually(t, "one incident has both conditions", func() bool {
+		i = newest()
+		return i.Open && has(i, event.Locks) && has(i, event.Saturation)
+	})
+	eventually(t, "some of its seconds are kept", func() bool {
+		d, err := v.Incidents.Detail(ctx, i.ID)
+		return err == nil && len(d.Kept) > 3 && len(d.Events) == 2
+	})
+
+	// What is on the disk now is what a kill -9 leaves.
+	dir := t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(a.LedgerPath() + suffix)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "ledger.db"+suffix), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ledger.Open(ctx, filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := l.Incidents.Get(ctx, i.ID); err != nil || !left.Open || len(left.Conditions) != 2 {
+		t.Errorf("after a kill: %+v, %v", left, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	end()
+	begin()
+	id := i.ID
+	eventually(t, "it goes on after a restart", func() bool {
+		i = newest()
+		return i.ID == id && i.Open && !i.Cut && i.Conditions[0].Times > 1
+	})
+	idle()
+	if err := blocker.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	eventually(t, "it has ended", func() bool { i = newest(); return !i.Open })
+	if i.ID != id || i.Cut || !i.To.After(i.From) || len(i.Worst) == 0 || i.Title == "" {
+		t.Errorf("%+v", i)
+	}
+	var kept []time.Time
+	eventually(t, "its seconds are kept", func() bool {
+		kept, err = v.History.Pinned(ctx, id)
+		return err != nil || len(kept) > 5
+	})
+	states, err2 := v.History.StateTimes(ctx, "shop", i.From.Add(-time.Hour), time.Now(), 0)
+	if err = errors.Join(err, err2); err != nil || len(states) <= len(kept) {
+		t.Fatalf("%d states, %d kept, %v", len(states), len(kept), err)
+	}
+
+	end() // nothing is added any more
+	h, err := history.Open(ctx, a.HistoryPath(), history.Options{Reach: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Maintain(ctx, time.Now().Add(30*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	for _, at := range kept {
+		x, err := h.StateAt(ctx, "shop", at)
+		if err != nil || !x.At.Equal(at) {
+			t.Fatalf("the state of %v: %+v, %v", at, x, err)
+		}
+		waits = max(waits, len(x.Waits))
+	}
+	left, err := h.StateTimes(ctx, "shop", i.From.Add(-time.Hour), time.Now(), 0)
+	if err != nil || waits < 4 || len(left) != len(kept) || len(left) > incident.MostSeconds {
+		t.Errorf("%d states are left of %d, with %d waits, %v", len(left), len(kept), waits, err)
+	}
+}
+
+// TestNewFindingIsIncident: a finding that the diagnosis before did not have begins an incident, and one of a first
+// diagnosis does not.
+func TestNewFindingIsIncident(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	a := alone(t)
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(),
+		ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := New(t.Context(), a, Options{Judge: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	eventually(t, "the first diagnosis is there", func() bool {
+		all, _ := v.Diagnoses.Summaries(ctx, "shop", 0)
+		return len(all) > 0
+	})
+	newest := func() []incident.Incident {
+		all, err := v.Incidents.Newest(ctx, "shop", time.Time{}, time.Time{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := newest(); len(all) > 0 {
+		t.Fatalf("the first diagnosis begins an incident: %+v", all)
+	}
+	db := s.DB(t, "")
+	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.big (id INT PRIMARY KEY, k INT) ENGINE=InnoDB",
+		"INSERT INTO shop.big SELECT seq, seq FROM shop.seq_1_to_50000")
+	var load sync.WaitGroup
+	load.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = db.ExecContext(ctx, "SELECT id FROM shop.big WHERE k = 7")
+		}
+	})
+	defer load.Wait()
+	defer stop()
+	var i incident.Incident
+	eventually(t, "a missing index is an incident", func() bool {
+		if all := newest(); len(all) > 0 {
+			i = all[0]
+		}
+		return i.ID != ""
+	})
+	if len(i.Conditions) > 0 || len(i.Findings) == 0 || !i.Findings[0].New || i.Findings[0].Diagnosis == "" ||
+		i.Title == "" {
+		t.Errorf("%+v", i)
+	}
+}

@@ -149,3 +149,7 @@ func (l Level) blocks() []float64 {
 	}
 	return out
 }
+
+// Decide says what an interval of a ratio means: same when it lies within the margin, better when it lies above 1 and
+// its centre above the margin, worse likewise below, else unstable.
+func Decide(x Interval, margin float64) Result { return Rules{Margin: margin}.decide(x) }

@@ -67,20 +67,24 @@ func (a Actions) ProveAndKeep(
 		return Proven{}, nil, err
 	}
 	if live.Before.Windows < stat.MinWindows {
-		return a.proveOnce(ctx, t, e, o, live)
+		return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given: the time before the change has %d "+
+			"windows of its own, and it takes %d; `dyno serve` keeps them, and `dyno apply --prove` records them "+
+			"before it changes anything", live.Before.Windows, stat.MinWindows))
 	}
 	if live.After.Windows < stat.MinWindows {
 		watched, err := a.Watched(ctx, e.Target)
 		if err != nil {
 			return Proven{}, nil, err
 		}
-		if !watched {
-			if err := a.Record(ctx, t, e.Target, RecordTime, o.Progress); err != nil {
-				return Proven{}, nil, err
-			}
-			if live, err = a.Live(ctx, t, e, o); err != nil {
-				return Proven{}, nil, err
-			}
+		if watched {
+			return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given yet: of the time after the change "+
+				"%d windows are stored, and it takes %d of a minute each", live.After.Windows, stat.MinWindows))
+		}
+		if err := a.Record(ctx, t, e.Target, RecordTime, o.Progress); err != nil {
+			return Proven{}, nil, err
+		}
+		if live, err = a.Live(ctx, t, e, o); err != nil {
+			return Proven{}, nil, err
 		}
 	}
 	doc, err := a.KeepLive(ctx, t, e, live)
@@ -111,15 +115,13 @@ func (a Actions) KeepLive(
 
 // proveOnce compares two single windows, and says why there is no interval.
 func (a Actions) proveOnce(
-	ctx context.Context, t family.Server, e journal.Entry, o Proving, live proof.Live,
+	ctx context.Context, t family.Server, e journal.Entry, o Proving, why string,
 ) (Proven, *report.Document, error) {
 	p, after, err := a.Prove(ctx, t, e, o.Look)
 	if err != nil {
 		return Proven{}, nil, err
 	}
-	p.Warnings = append(p.Warnings, fmt.Sprintf("no interval can be given: the time before the change has %d "+
-		"windows of its own, and it takes %d; `dyno serve` keeps them, and `dyno apply --prove` records them before "+
-		"it changes anything", live.Before.Windows, stat.MinWindows))
+	p.Warnings = append(p.Warnings, why)
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Proven{}, nil, err
@@ -202,7 +204,7 @@ func (a Actions) reasonOf(ctx context.Context, e journal.Entry) (f finding.Findi
 	if err != nil {
 		return f
 	}
-	for _, x := range d.Findings {
+	for _, x := range slices.Concat(d.Findings, d.Facts) {
 		if x.ID == e.Finding {
 			return x
 		}

@@ -76,7 +76,7 @@ type Live struct {
 	Before  Stretch              `json:"before"`
 	After   Stretch              `json:"after"`
 	Whole   Outcome              `json:"whole"`              // all classes
-	Classes []ClassOutcome       `json:"classes"`            // that the change affects, most time before first
+	Classes []ClassOutcome       `json:"classes,omitempty"`  // that the change affects, most time before first
 	Shift   known.Value[float64] `json:"mix_shift,omitzero"` // as Mix.Shift
 	// Earlier is the same ratio against the same hours of earlier days instead of the time just before the change;
 	// nil when these were not kept. When the two contradict each other, the verdict is unstable.

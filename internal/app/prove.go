@@ -80,7 +80,7 @@ func (a Actions) ProveAndKeep(
 			return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given yet: of the time after the change "+
 				"%d windows are stored, and it takes %d of a minute each", live.After.Windows, stat.MinWindows))
 		}
-		if err := a.Record(ctx, t, e.Target, RecordTime, o.Progress); err != nil {
+		if err := a.Record(ctx, t, e.Target, recordWindow, recordWindows, o.Progress); err != nil {
 			return Proven{}, nil, err
 		}
 		if live, err = a.Live(ctx, t, e, o); err != nil {
@@ -333,19 +333,19 @@ func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 // failed leaves one out.
 const watchedFor = 4 * time.Minute
 
-// RecordTime is how long traffic is recorded for one side of a proof when nothing else watches the target.
-const RecordTime = time.Minute
+// Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.
+const (
+	recordWindow  = 5 * time.Second
+	recordWindows = 12
+)
 
-// recordWindow is the length of a window that is recorded for a proof.
-const recordWindow = 5 * time.Second
-
-// Record counts the classes of a target for some time and puts them into the history, in windows of five seconds. It is
-// for targets that nothing watches; where something begins to meanwhile, its windows count.
+// Record counts the classes of a target and puts them into the history, in n windows of one length, at least a second.
+// It is for targets that nothing watches; where something begins to meanwhile, its windows count.
 func (a Actions) Record(
-	ctx context.Context, t family.Server, target string, d time.Duration, sink progress.Sink,
+	ctx context.Context, t family.Server, target string, window time.Duration, n int, sink progress.Sink,
 ) error {
-	return a.record(ctx, t, target, recordWindow, sink, func(n int, passed time.Duration) bool { return passed < d },
-		d)
+	return a.record(ctx, t, target, window, sink, func(k int, _ time.Duration) bool { return k < n },
+		time.Duration(n)*window)
 }
 
 // record puts one window after the other into the history until more says no. It is asked after each.

@@ -29,7 +29,7 @@ func (a Actions) PrepareProof(ctx context.Context, t family.Server, target strin
 		return err
 	}
 	if !watched {
-		return a.Record(ctx, t, target, RecordTime, sink)
+		return a.Record(ctx, t, target, recordWindow, recordWindows, sink)
 	}
 	begun := time.Now()
 	for {

@@ -2174,7 +2174,7 @@ export interface components {
             /** @description all classes */
             whole: components["schemas"]["Outcome"];
             /** @description that the change affects, most time before first */
-            classes: components["schemas"]["ClassOutcome"][] | null;
+            classes?: components["schemas"]["ClassOutcome"][];
             /** @description as Mix.Shift */
             mix_shift?: number;
             /** @description Earlier is the same ratio against the same hours of earlier days instead of the time just before the change; nil when these were not kept. When the two contradict each other, the verdict is unstable. */

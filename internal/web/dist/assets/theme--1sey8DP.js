@@ -1,0 +1,1 @@
+(function(){var a=matchMedia("(prefers-color-scheme: dark)");function e(){var t=null;try{t=localStorage.getItem("dyno-theme")}catch{}document.documentElement.dataset.theme=t==="light"||t==="dark"?t:a.matches?"dark":"light"}e(),a.addEventListener("change",e),addEventListener("storage",e),addEventListener("dyno-theme",e)})();

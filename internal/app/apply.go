@@ -15,7 +15,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -235,29 +234,37 @@ func (a Actions) OpenEntry(ctx context.Context, e journal.Entry, login Login) (f
 	return t, err
 }
 
+// provable checks that an action is in effect on the server that answers: else there is nothing to prove.
+func provable(ctx context.Context, t family.Server, e journal.Entry) error {
+	if e.State != journal.Done {
+		return fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
+	}
+	c, err := ChangerOf(t)
+	if err != nil {
+		return err
+	}
+	if now := c.Server().Key(); e.Server != now {
+		return fmt.Errorf("action %s was applied on another server (%s) than the one that answers now (%s)", e.ID,
+			e.Server, now)
+	}
+	instead, err := change.InForce(ctx, c, e.Action, change.Options{})
+	if err != nil {
+		return fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
+	}
+	if instead != "" {
+		return fmt.Errorf("action %s cannot be proven: %s", e.ID, instead)
+	}
+	return nil
+}
+
 // Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in.
 // An action that is no longer in force on the server is an error; what else Dyno did there since that window began is a
 // warning.
 func (a Actions) Prove(
 	ctx context.Context, t family.Server, e journal.Entry, o family.Look,
 ) (proof.Proof, *snapshot.Snapshot, error) {
-	if e.State != journal.Done {
-		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
-	}
-	c, err := ChangerOf(t)
-	if err != nil {
+	if err := provable(ctx, t, e); err != nil {
 		return proof.Proof{}, nil, err
-	}
-	if now := c.Server().Key(); e.Server != now {
-		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that "+
-			"answers now (%s)", e.ID, e.Server, now)
-	}
-	instead, err := change.InForce(ctx, c, e.Action, change.Options{})
-	if err != nil {
-		return proof.Proof{}, nil, fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
-	}
-	if instead != "" {
-		return proof.Proof{}, nil, fmt.Errorf("action %s cannot be proven: %s", e.ID, instead)
 	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -338,37 +345,4 @@ func (a Actions) Mark(ctx context.Context, e event.Event) error {
 	e.Text = state.Clip(e.Text, 4<<10) // names and statements of a server are in it
 
 	return l.Events.Put(ctx, e)
-}
-
-// ProveAndKeep proves an action and keeps the report under an id of its own.
-func (a Actions) ProveAndKeep(
-	ctx context.Context, t family.Server, e journal.Entry, o family.Look,
-) (proof.Proof, *report.Document, error) {
-	p, after, err := a.Prove(ctx, t, e, o)
-	if err != nil {
-		return p, nil, err
-	}
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return p, nil, err
-	}
-	d, err := l.Diagnoses.Get(ctx, e.Before)
-	if err != nil {
-		return p, nil, err
-	}
-	before, err := snapshotOf(d)
-	if err != nil {
-		return p, nil, err
-	}
-	id, err := l.NewID(ctx, ledger.ExperimentID)
-	if err != nil {
-		return p, nil, err
-	}
-	names := FiguresOf(after.Target.Flavor).Names()
-	doc := report.ProofDocument(id, e, p, before, after, names, a.Version)
-	b, err := report.Encode(&doc)
-	if err != nil {
-		return p, nil, err
-	}
-	return p, &doc, l.Documents.Put(ctx, string(doc.Kind), id, e.Target, e.ID, b)
 }

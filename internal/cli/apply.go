@@ -13,11 +13,16 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func newApplyCommand(e *env) *cobra.Command {
-	var execute bool
+	var execute, prove bool
+	var most time.Duration
 	var o change.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
@@ -25,14 +30,24 @@ func newApplyCommand(e *env) *cobra.Command {
 		Long: `Shows what a finding's change would do to the server as it is now: the statements, how long they take, how much space,
 and what blocks them. With --execute it applies the change: a table is altered online, with a short lock wait and a bounded
 number of retries; a variable or kernel setting is set until the next restart. The undo is recorded in the journal before
-the first statement is sent. FINDING is the id that diagnose and advise print.`,
-		Example: "  dyno apply shop missing-index-f7f1503c\n  dyno apply shop missing-index-f7f1503c --execute",
+the first statement is sent. FINDING is the id that diagnose and advise print. With --prove it then waits until live
+traffic shows whether the change helped, and reports it as "dyno proof" does; Ctrl-C ends the wait and leaves the change.`,
+		Example: "  dyno apply shop missing-index-f7f1503c\n  dyno apply shop missing-index-f7f1503c --execute --prove",
 		Args:    args(2, 2),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
 	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
+	c.Flags().BoolVar(&prove, "prove", false, "with --execute: wait until live traffic shows the effect, and report it; "+
+		"records a minute before the change if nothing watches the target")
+	c.Flags().DurationVar(&most, "prove-for", 30*time.Minute, "how long --prove waits at most, 1m to 12h")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
+		switch {
+		case prove && !execute:
+			return usagef("--prove measures a change that is made: it needs --execute")
+		case most < time.Minute || most > app.MostOfSide:
+			return usagef("--prove-for %s: it takes 1m to 12h", most)
+		}
 		t, err := e.app.Open(c.Context(), a[0], e.login)
 		if err != nil {
 			return err
@@ -56,12 +71,52 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			notDone(e, in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
 			return nil
 		}
+		if prove && in.Preview.OK() {
+			if err := (app.Actions{App: e.app}).PrepareProof(c.Context(), t, t.Spec().Name, e.progress()); err != nil {
+				return fmt.Errorf("nothing was changed: measure the time before: %w", err)
+			}
+		}
 		entry, err := app.Actions{App: e.app}.Apply(c.Context(), t, in, e.progress(),
 			func(s string) { e.remark("%s", s) })
+		if prove && err == nil {
+			return proveApplied(c.Context(), e, t, entry, most)
+		}
 		return acted(e, entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once "+
 			"traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
+}
+
+// proveApplied waits for the effect of a change that was made.
+func proveApplied(
+	ctx context.Context, e *env, t family.Server, entry journal.Entry, most time.Duration,
+) error {
+	a := app.Actions{App: e.app}
+	if !e.json() {
+		fmt.Fprintf(e.Out, "Done: %s\nTo undo: dyno undo %[1]s --execute\n", entry.ID)
+		e.remark("Waiting up to %s for live traffic to show the effect. Ctrl-C ends the wait and leaves the change.",
+			unit.Duration(most))
+	}
+	p, err := a.AwaitProof(ctx, t, entry, app.Proving{Look: family.Look{Progress: e.progress()}}, most)
+	if err != nil {
+		e.remark("The change stays as it is. To measure its effect later: dyno proof %s", entry.ID)
+		if e.json() {
+			return errors.Join(e.writeJSON(entry), err)
+		}
+		return err
+	}
+	doc, err := a.KeepLive(ctx, t, entry, p)
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.writeJSON(struct {
+			journal.Entry
+			Live proof.Live `json:"live"`
+		}{entry, p})
+	}
+	fmt.Fprintln(e.Out)
+	return report.Text(raw(e.Out), doc, report.Options{Width: e.width(), Color: e.color()})
 }
 
 // notDone ends a dry run: with the command that does what was shown, unless something stands against it.

@@ -15,6 +15,7 @@ func MetricNamed(name string) Metric {
 		{"p95_ms", "latency, 95th percentile", "ms", Less},
 		{"median_ms", "latency, median", "ms", Less},
 		{"server_cpu_cores", "CPU used by the server", "cores", Neither},
+		{callTime, "time per call, before ÷ after", "s", Less},
 		{"rows_read_per_s", "rows read by the engine", "rows/s", Neither},
 	} {
 		if m.Name == name {

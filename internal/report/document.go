@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/loadresult"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -55,6 +56,7 @@ type Document struct {
 	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
 	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
+	Live       *proof.Live       `json:"live,omitempty"` // of a proof: windows of live traffic around the change
 	Classes    []ClassChange     `json:"classes,omitempty"`
 	Run        *loadresult.Run   `json:"run,omitempty"`
 	Comparison *trial.Result     `json:"comparison,omitempty"`

@@ -21,6 +21,7 @@ func (d *Document) blocks(f form) []block {
 	if d.Comparison != nil {
 		bs = append(bs, comparisonBlocks(newComparison(d.Comparison), d, f)...)
 	}
+	bs = append(bs, sec("live", "Before and after, on live traffic", d.live(f)...))
 	bs = append(bs, sec("measures", "Before and after", d.cards()))
 	charts := sec("charts", "Over time", d.charts(f))
 	if d.Kind != Diagnosis { // whose charts only illustrate the findings

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/task"
@@ -55,6 +56,8 @@ type ProofShort struct {
 	Measures []report.Measure     `json:"measures"`
 	Classes  []report.ClassChange `json:"classes"`
 	Warnings []string             `json:"warnings"`
+	// Live is the proof on windows of live traffic; missing when two single windows were compared.
+	Live *proof.Live `json:"live,omitempty"`
 }
 
 // Changes are the actions on targets: what was done, and what is to be done or taken back. Each works in a task.
@@ -140,7 +143,9 @@ func (s *Changes) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 		if err != nil {
 			continue
 		}
-		d.Proofs = append(d.Proofs, ProofShort{r.ID, r.At, r.From, r.To, r.Sentence, r.Measures, r.Classes, r.Warnings})
+		d.Proofs = append(d.Proofs, ProofShort{
+			r.ID, r.At, r.From, r.To, r.Sentence, r.Measures, r.Classes, r.Warnings, r.Live,
+		})
 	}
 	return d, nil
 }
@@ -255,8 +260,8 @@ func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o chan
 		})
 }
 
-// ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the
-// id of the report.
+// ProveChange compares the traffic before and after an action, out of the history where that has both, in a task whose
+// result is the id of the report.
 func (s *Changes) ProveChange(ctx context.Context, id, by string, o family.Look) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
@@ -279,7 +284,7 @@ func (s *Changes) ProveChange(ctx context.Context, id, by string, o family.Look)
 			}
 			defer t.Close()
 			o.Progress = sink
-			_, doc, err := s.app.ProveAndKeep(ctx, t, e, o)
+			_, doc, err := s.app.ProveAndKeep(ctx, t, e, app.Proving{Look: o})
 			if err != nil {
 				return "", err
 			}

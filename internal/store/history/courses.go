@@ -28,10 +28,11 @@ type Window struct {
 
 // Point is what a class did in one window; a window in which it did nothing has none.
 type Point struct {
-	Window  int // of the windows that came with it
-	Count   uint64
-	TimeSec float64
-	P95Sec  known.Value[float64]
+	Window   int // of the windows that came with it
+	Count    uint64
+	TimeSec  float64
+	P95Sec   known.Value[float64]
+	Examined known.Value[uint64] // rows
 }
 
 // Courses returns the windows of a time span, chosen as Timeline does, and what each of the classes did in them, in
@@ -82,19 +83,23 @@ func (h *History) Courses(
 		_, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
 			var at, ref, n int64
 			var p95 sql.NullFloat64
+			var examined sql.NullInt64
 			var p Point
-			if err := r.Scan(&at, &ref, &n, &p.TimeSec, &p95); err != nil {
+			if err := r.Scan(&at, &ref, &n, &p.TimeSec, &p95, &examined); err != nil {
 				return err
 			}
 			if twice[figureKey{at, ref}] {
 				return nil
 			}
 			p.Window, p.Count, p.P95Sec = place[at], uint64(n), float(p95)
+			if examined.Valid {
+				p.Examined = known.Of(uint64(examined.Int64))
+			}
 			k := refs[ref]
 			courses[k] = append(courses[k], p)
 			return nil
 		}, `WITH k (id) AS MATERIALIZED (SELECT value FROM json_each(?))
-			SELECT w.at, f.class, f.n, f.sec, f.p95 FROM win w CROSS JOIN k CROSS JOIN figure f
+			SELECT w.at, f.class, f.n, f.sec, f.p95, f.examined FROM win w CROSS JOIN k CROSS JOIN figure f
 			ON f.target = w.target AND f.level = w.level AND f.at = w.at AND f.class = k.id
 			WHERE w.target = ? AND w.level = ? AND w.at >= ? AND w.at <= ? ORDER BY w.at`, string(doc), t,
 			s.level, s.first, s.last)

@@ -37,7 +37,7 @@ func TestCoursesAreThoseOfTheTimeline(t *testing.T) {
 				if b.Count == 0 {
 					continue
 				}
-				if len(points) == 0 || points[0] != (Point{i, b.Count, b.TimeSec, b.P95Sec}) {
+				if len(points) == 0 || points[0] != (Point{i, b.Count, b.TimeSec, b.P95Sec, b.Examined}) {
 					t.Fatalf("%s in window %d: %+v, want %+v", k.ID, i, points[:min(1, len(points))], b)
 				}
 				points = points[1:]

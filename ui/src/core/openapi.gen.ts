@@ -713,6 +713,27 @@ export interface components {
             tables: string[];
             examples: components["schemas"]["ClassExample"][];
         };
+        /** @description ClassOutcome is the outcome of one class and its course. */
+        ClassOutcome: {
+            /** @enum {string} */
+            result: "better" | "worse" | "same" | "unstable" | "invalid";
+            /** @description Ratio is the time per call before ÷ after, above 1 is faster, with the mix of calls before. With N = 0 there is none. */
+            ratio: components["schemas"]["Interval"];
+            /** @description MeanBefore and MeanAfter are seconds per call, both for the mix of calls before. */
+            mean_before_s?: number;
+            mean_after_s?: number;
+            /** @description rows per call before ÷ after; N = 0: unknown */
+            rows_examined_ratio?: components["schemas"]["Interval"];
+            reasons?: string[];
+            /** @description classes that only one side has enough calls of */
+            unmatched?: string[];
+            class: string;
+            schema?: string;
+            fingerprint: string;
+            calls_before: number;
+            calls_after: number;
+            course?: components["schemas"]["Point"][];
+        };
         /** @description ClassPlan is an execution plan of a class, and how it differs from the one that it had before with the same default database. */
         ClassPlan: {
             hash: string;
@@ -1075,6 +1096,8 @@ export interface components {
             reasoning?: components["schemas"]["Node"][];
             change?: components["schemas"]["AppliedChange"];
             experiment?: components["schemas"]["Experiment"];
+            /** @description of a proof: windows of live traffic around the change */
+            live?: components["schemas"]["Live"];
             classes?: components["schemas"]["ClassChange"][];
             run?: components["schemas"]["Run"];
             comparison?: components["schemas"]["Result"];
@@ -2130,6 +2153,37 @@ export interface components {
             step: number;
             values: (number | null)[];
         };
+        /** @description Live is the proof of a change on live traffic. */
+        Live: {
+            /** @enum {string} */
+            result: "better" | "worse" | "same" | "unstable" | "invalid";
+            /** @description Ratio is the time per call before ÷ after, above 1 is faster, with the mix of calls before. With N = 0 there is none. */
+            ratio: components["schemas"]["Interval"];
+            /** @description MeanBefore and MeanAfter are seconds per call, both for the mix of calls before. */
+            mean_before_s?: number;
+            mean_after_s?: number;
+            /** @description rows per call before ÷ after; N = 0: unknown */
+            rows_examined_ratio?: components["schemas"]["Interval"];
+            reasons?: string[];
+            /** @description classes that only one side has enough calls of */
+            unmatched?: string[];
+            /** @description what Outcome is of, in words */
+            about: string;
+            /** Format: date-time */
+            change: string;
+            before: components["schemas"]["Stretch"];
+            after: components["schemas"]["Stretch"];
+            /** @description all classes */
+            whole: components["schemas"]["Outcome"];
+            /** @description that the change affects, most time before first */
+            classes?: components["schemas"]["ClassOutcome"][];
+            /** @description as Mix.Shift */
+            mix_shift?: number;
+            /** @description Earlier is the same ratio against the same hours of earlier days instead of the time just before the change; nil when these were not kept. When the two contradict each other, the verdict is unstable. */
+            earlier_days?: components["schemas"]["Interval"];
+            expected?: components["schemas"]["Gain"];
+            notes?: string[];
+        };
         /** @description Measure is one figure before and after. Unit is one of "1/s", "rows/s", "ms", "s", "B", "B/s", "%", "cores", "rows" or any other word; it decides how values are written. */
         Measure: {
             /** @description "qps" */
@@ -2161,6 +2215,12 @@ export interface components {
              * @example less
              */
             better?: string;
+        };
+        /** @description Point is one reading of a series whose name is known. */
+        MetricPoint: {
+            /** @description Unix milliseconds */
+            t: number;
+            v: number;
         };
         NewToken: {
             id: string;
@@ -2233,6 +2293,21 @@ export interface components {
             of_diagnoses: number;
             /** @description Ignored says until when, and who asked for it. */
             ignored?: components["schemas"]["Ignored"];
+        };
+        /** @description Outcome compares classes before and after. */
+        Outcome: {
+            /** @enum {string} */
+            result: "better" | "worse" | "same" | "unstable" | "invalid";
+            /** @description Ratio is the time per call before ÷ after, above 1 is faster, with the mix of calls before. With N = 0 there is none. */
+            ratio: components["schemas"]["Interval"];
+            /** @description MeanBefore and MeanAfter are seconds per call, both for the mix of calls before. */
+            mean_before_s?: number;
+            mean_after_s?: number;
+            /** @description rows per call before ÷ after; N = 0: unknown */
+            rows_examined_ratio?: components["schemas"]["Interval"];
+            reasons?: string[];
+            /** @description classes that only one side has enough calls of */
+            unmatched?: string[];
         };
         /** @description OwnProcess is what this process takes of the machine, since it started. */
         OwnProcess: {
@@ -2431,11 +2506,15 @@ export interface components {
             /** @description by /bin/sh, with DYNO_SOCKET, DYNO_PORT, DYNO_DATADIR, DYNO_VARIANT in its environment */
             shell?: string;
         };
-        /** @description Point is one reading of a series whose name is known. */
+        /** @description Point is the mean time of a class's calls in one window. */
         Point: {
-            /** @description Unix milliseconds */
-            t: number;
-            v: number;
+            /**
+             * Format: date-time
+             * @description its end
+             */
+            at: string;
+            mean_s: number;
+            calls: number;
         };
         /** @description Preview is what an action would do on a server as it is now. */
         Preview: {
@@ -2508,6 +2587,8 @@ export interface components {
             measures: components["schemas"]["Measure"][] | null;
             classes: components["schemas"]["ClassChange"][] | null;
             warnings: string[] | null;
+            /** @description Live is the proof on windows of live traffic; missing when two single windows were compared. */
+            live?: components["schemas"]["Live"];
         };
         /** @description Published is a figure that was found by someone else, then, on other hardware, for one cell or row. */
         Published: {
@@ -2538,7 +2619,7 @@ export interface components {
         ReportLine: {
             name: string;
             /** @description in order of time */
-            points: components["schemas"]["Point"][] | null;
+            points: components["schemas"]["MetricPoint"][] | null;
         };
         /** @description Step is one thing that happened, in the words of the one who did it. */
         ReportStep: {
@@ -2850,6 +2931,18 @@ export interface components {
             filtered?: number;
             /** @description Using where, Using filesort, … */
             extra?: string[];
+        };
+        /** @description Stretch is one side of the comparison. */
+        Stretch: {
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            to?: string;
+            /** @description observed */
+            seconds: number;
+            windows: number;
+            /** @description of all classes */
+            calls: number;
         };
         /** @description Subject is what a finding is about. */
         Subject: {
@@ -3448,6 +3541,7 @@ export type ClassChange = components['schemas']['ClassChange'];
 export type ClassExample = components['schemas']['ClassExample'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type ClassFull = components['schemas']['ClassFull'];
+export type ClassOutcome = components['schemas']['ClassOutcome'];
 export type ClassPlan = components['schemas']['ClassPlan'];
 export type ClassRow = components['schemas']['ClassRow'];
 export type Clause = components['schemas']['Clause'];
@@ -3523,14 +3617,17 @@ export type Left = components['schemas']['Left'];
 export type Level = components['schemas']['Level'];
 export type Limits = components['schemas']['Limits'];
 export type Line = components['schemas']['Line'];
+export type Live = components['schemas']['Live'];
 export type Measure = components['schemas']['Measure'];
 export type Metric = components['schemas']['Metric'];
+export type MetricPoint = components['schemas']['MetricPoint'];
 export type NewToken = components['schemas']['NewToken'];
 export type Node = components['schemas']['Node'];
 export type Note = components['schemas']['Note'];
 export type Op = components['schemas']['Op'];
 export type Open = components['schemas']['Open'];
 export type OpenFinding = components['schemas']['OpenFinding'];
+export type Outcome = components['schemas']['Outcome'];
 export type OwnProcess = components['schemas']['OwnProcess'];
 export type PanelDefinition = components['schemas']['PanelDefinition'];
 export type PeriodClass = components['schemas']['PeriodClass'];
@@ -3568,6 +3665,7 @@ export type Stability = components['schemas']['Stability'];
 export type State = components['schemas']['State'];
 export type Statement = components['schemas']['Statement'];
 export type Step = components['schemas']['Step'];
+export type Stretch = components['schemas']['Stretch'];
 export type Subject = components['schemas']['Subject'];
 export type Success = components['schemas']['Success'];
 export type Symptom = components['schemas']['Symptom'];

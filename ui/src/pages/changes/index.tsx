@@ -7,6 +7,7 @@ import { Badge, Button, Empty, Icon, Notice, Num, Page, Problem, ReportLink, saf
   type Column, type IconName, type Tone } from '../../kit'
 import { Statement, UndoDialog } from './dialogs'
 import { factor } from './factor'
+import { LiveView } from './live'
 import type { JournalAction as Change, ChangeDetail as Detail, ClassChange as Proven, ClassFigures as Figures, Note,
   ProofShort as Proof } from '../../core/openapi.gen'
 import './changes.css'
@@ -200,7 +201,7 @@ function Proofs({ c }: { c: Detail }) {
         <h3>Before and after, on live traffic</h3>
         {c.state === 'done' && (
           <Button small icon="reload" why={running ? 'measuring' : whyNot()} onClick={() => void prove()}>
-            {newest ? 'Measure again, 10 s' : 'Prove it, 10 s'}
+            {newest ? 'Measure again' : 'Prove it'}
           </Button>
         )}
       </div>
@@ -209,7 +210,8 @@ function Proofs({ c }: { c: Detail }) {
       {!running && last?.state === 'failed' && <TaskProgress task={last} />}
       {newest ? <ProofView p={newest} />
         : <p class="dim">
-        Not measured yet. Compares time per call of the affected classes with the window of the finding; read-only.</p>}
+        Not measured yet. Compares time per call of the affected classes before and after, out of what was stored;
+        read-only.</p>}
       {c.proofs.length > 1 && (
         <p class="dim">
           Earlier proofs:{' '}
@@ -261,6 +263,14 @@ const proofColumns: Column<Proven>[] = [
 function ProofView({ p }: { p: Proof }) {
   const top = (p.classes ?? []).find((x) => x.before?.mean_sec !== undefined && x.after?.mean_sec !== undefined)
   const f = top && factor(top)
+  if (p.live) {
+    return (
+      <div class="stack">
+        <LiveView p={p.live} sentence={p.sentence} />
+        <p class="faint"><ReportLink id={p.id}>Full report</ReportLink></p>
+      </div>
+    )
+  }
   return (
     <div class="stack">
       <p class="proof-verdict">

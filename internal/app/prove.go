@@ -1,0 +1,414 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+)
+
+// Proving says what an action is proven with.
+type Proving struct {
+	family.Look // one window of live traffic, where the history has none of the time before the change
+	// Before and After are how much of the history counts on either side of the change at most; 0 is DefaultSide, and
+	// more than MostOfSide is not used: the history keeps no minutes for longer questions.
+	Before, After time.Duration
+	Confidence    float64 // of the interval; 0 is 0.95
+}
+
+// DefaultSide is how much time on either side of a change is compared when nothing else was said, MostOfSide the most.
+const (
+	DefaultSide = 2 * time.Hour
+	MostOfSide  = 12 * time.Hour
+)
+
+// provenClasses is how many classes of the history are compared at most, those with the most time.
+const provenClasses = 500
+
+// longest is the length from which a window of the history is an hour's sum: it says nothing of how alike neighbours
+// are.
+const longest = 10 * time.Minute
+
+// Proven is a proof, of one of two kinds: Live where the history has windows of both sides, else Proof of two single
+// windows, which has no interval.
+type Proven struct {
+	*proof.Proof
+	Live *proof.Live `json:"live,omitempty"`
+}
+
+// ProveAndKeep proves an action and keeps the report under an id of its own. Where the history has windows of the time
+// before the change, these are compared with those after it; when nothing watches the target and there are too few of
+// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the finding
+// was made in, and a warning says why there is no interval.
+func (a Actions) ProveAndKeep(
+	ctx context.Context, t family.Server, e journal.Entry, o Proving,
+) (Proven, *report.Document, error) {
+	if err := provable(ctx, t, e); err != nil {
+		return Proven{}, nil, err
+	}
+	live, err := a.Live(ctx, t, e, o)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	if live.Before.Windows < stat.MinWindows {
+		return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given: the time before the change has %d "+
+			"windows of its own, and it takes %d; `dyno serve` keeps them, and `dyno apply --prove` records them "+
+			"before it changes anything", live.Before.Windows, stat.MinWindows))
+	}
+	if live.After.Windows < stat.MinWindows {
+		watched, err := a.Watched(ctx, e.Target)
+		if err != nil {
+			return Proven{}, nil, err
+		}
+		if watched {
+			return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given yet: of the time after the change "+
+				"%d windows are stored, and it takes %d of a minute each", live.After.Windows, stat.MinWindows))
+		}
+		if err := a.Record(ctx, t, e.Target, recordWindow, recordWindows, o.Progress); err != nil {
+			return Proven{}, nil, err
+		}
+		if live, err = a.Live(ctx, t, e, o); err != nil {
+			return Proven{}, nil, err
+		}
+	}
+	doc, err := a.KeepLive(ctx, t, e, live)
+	return Proven{Live: &live}, doc, err
+}
+
+// KeepLive keeps the report of a proof on live traffic.
+func (a Actions) KeepLive(
+	ctx context.Context, t family.Server, e journal.Entry, p proof.Live,
+) (*report.Document, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := l.NewID(ctx, ledger.ExperimentID)
+	if err != nil {
+		return nil, err
+	}
+	doc := report.LiveDocument(id, e, p, report.Place{
+		Target: e.Target, Flavor: t.About().Flavor, Version: t.About().Version, Dyno: a.Version,
+	}, time.Now().UTC())
+	b, err := report.Encode(&doc)
+	if err != nil {
+		return nil, err
+	}
+	return &doc, l.Documents.Put(ctx, string(doc.Kind), id, e.Target, e.ID, b)
+}
+
+// proveOnce compares two single windows, and says why there is no interval.
+func (a Actions) proveOnce(
+	ctx context.Context, t family.Server, e journal.Entry, o Proving, why string,
+) (Proven, *report.Document, error) {
+	p, after, err := a.Prove(ctx, t, e, o.Look)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	p.Warnings = append(p.Warnings, why)
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	d, err := l.Diagnoses.Get(ctx, e.Before)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	before, err := snapshotOf(d)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	id, err := l.NewID(ctx, ledger.ExperimentID)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	names := FiguresOf(after.Target.Flavor).Names()
+	doc := report.ProofDocument(id, e, p, before, after, names, a.Version)
+	b, err := report.Encode(&doc)
+	if err != nil {
+		return Proven{}, nil, err
+	}
+	return Proven{Proof: &p}, &doc, l.Documents.Put(ctx, string(doc.Kind), id, e.Target, e.ID, b)
+}
+
+// Live judges an action by what the history has of the time around it. It asks the server nothing; with no history the
+// proof is invalid, and says so.
+func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o Proving) (proof.Live, error) {
+	f := a.reasonOf(ctx, e)
+	c := proof.Case{
+		Action: e.Action, About: f.Subject, Gain: f.Gain, ID: e.ID, Started: e.Started, Ended: e.Ended,
+		Others: history.Others,
+		Before: min(cmp.Or(o.Before, DefaultSide), MostOfSide), After: min(cmp.Or(o.After, DefaultSide), MostOfSide),
+		Rules: stat.Rules{Confidence: o.Confidence},
+	}
+	parse := judged(t.About().Flavor).Dialect.Parse
+	h, err := a.history(ctx)
+	if err != nil || h == nil {
+		return proof.Judge(c, parse), err
+	}
+	defer h.Close()
+	now := time.Now()
+	end := c.Ended.Add(c.After)
+	if end.After(now) {
+		end = now.Add(time.Second)
+	}
+	var traffic gathering
+	for d := 7; d >= 1; d-- { // the same hours of earlier days
+		back := time.Duration(d) * -24 * time.Hour
+		if until := end.Add(back); until.Before(c.Started.Add(-c.Before)) {
+			if err := traffic.add(ctx, h, e.Target, c.Ended.Add(back), until); err != nil {
+				return proof.Live{}, err
+			}
+		}
+	}
+	for _, side := range [][2]time.Time{{c.Started.Add(-c.Before), c.Started}, {c.Ended, end}} {
+		if err := traffic.add(ctx, h, e.Target, side[0], side[1]); err != nil {
+			return proof.Live{}, err
+		}
+	}
+	c.Traffic = traffic.Traffic
+	if c.Events, err = a.changesOf(ctx, e, c.Started.Add(-8*24*time.Hour), end); err != nil {
+		return proof.Live{}, err
+	}
+	l := proof.Judge(c, parse)
+	if slices.ContainsFunc(traffic.Courses, func(x proof.Course) bool { return x.Class.Origin == class.SlowLog }) {
+		l.Notes = append(l.Notes, "classes are read from the slow log: what is faster than long_query_time is not "+
+			"counted, so a gain may be larger than shown")
+	}
+	return l, nil
+}
+
+// reasonOf returns the finding that an action was suggested by; the zero value when it is not kept.
+func (a Actions) reasonOf(ctx context.Context, e journal.Entry) (f finding.Finding) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return f
+	}
+	d, err := l.Diagnoses.Get(ctx, e.Before)
+	if err != nil {
+		return f
+	}
+	for _, x := range slices.Concat(d.Findings, d.Facts) {
+		if x.ID == e.Finding {
+			return x
+		}
+	}
+	return f
+}
+
+// changesOf returns what else may have changed how fast a server is: the events of the target, and the actions on that
+// server under whatever name.
+func (a Actions) changesOf(ctx context.Context, e journal.Entry, from, to time.Time) ([]event.Event, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events, err := l.Events.List(ctx, e.Target, from, to)
+	if err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(events, func(x event.Event) bool { return x.Kind == event.Action })
+	all, err := l.Entries(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range all {
+		if x.Server != e.Server || x.State == journal.Planned || x.State == journal.Failed {
+			continue
+		}
+		if x.Action.Kind != finding.KillSession {
+			events = append(events, event.Event{
+				At: x.Started, Until: x.Ended, Kind: event.Action, Text: x.ID + ": " + x.Action.SQL, Ref: x.ID,
+			})
+		}
+		if !x.UndoneAt.IsZero() {
+			events = append(events, event.Event{
+				At: cmp.Or(x.UndoBegan, x.UndoneAt), Until: x.UndoneAt, Kind: event.Action,
+				Text: "undo of " + x.ID + ": " + x.Action.Undo, Ref: x.ID,
+			})
+		}
+	}
+	slices.SortStableFunc(events, func(x, y event.Event) int { return x.At.Compare(y.At) })
+	return events, nil
+}
+
+// history opens the history, nil when there is none.
+func (a Actions) history(ctx context.Context) (*history.History, error) {
+	if _, err := os.Stat(a.HistoryPath()); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return history.Open(ctx, a.HistoryPath(), history.Options{})
+}
+
+// gathering collects traffic out of the history.
+type gathering struct {
+	proof.Traffic
+	place map[gathered]int
+}
+
+type gathered struct {
+	id, schema string
+	sampled    bool
+}
+
+// add adds the windows that lie in a stretch of time, which is later than what was added before.
+func (g *gathering) add(ctx context.Context, h *history.History, target string, from, to time.Time) error {
+	if !from.Before(to) {
+		return nil
+	}
+	list, _, err := h.Classes(ctx, target, from, to, provenClasses)
+	if err != nil {
+		return err
+	}
+	keys := make([]history.ClassKey, len(list))
+	by := map[history.ClassKey]class.Class{}
+	for i, c := range list {
+		keys[i] = history.KeyOf(c)
+		by[keys[i]] = c
+	}
+	windows, courses, err := h.Courses(ctx, target, keys, from, to)
+	if err != nil {
+		return err
+	}
+	at := make([]int, len(windows))
+	for i, w := range windows {
+		if at[i] = -1; w.To.Sub(w.From) <= longest {
+			at[i] = len(g.Spans)
+			g.Spans = append(g.Spans, proof.Span{From: w.From, To: w.To, Seconds: w.Seconds})
+		}
+	}
+	if g.place == nil {
+		g.place = map[gathered]int{}
+	}
+	for _, key := range keys { // in their order, so that the same history gives the same proof
+		k := gathered{key.ID, key.Schema, key.Sampled}
+		i, ok := g.place[k]
+		if !ok {
+			i = len(g.Traffic.Courses)
+			g.place[k] = i
+			g.Traffic.Courses = append(g.Traffic.Courses, proof.Course{Class: by[key]})
+		}
+		for _, p := range courses[key] {
+			if at[p.Window] >= 0 {
+				g.Traffic.Courses[i].Sums = append(g.Traffic.Courses[i].Sums, proof.Sum{
+					Span: at[p.Window], Calls: p.Count, TimeSec: p.TimeSec, Examined: p.Examined,
+				})
+			}
+		}
+	}
+	return nil
+}
+
+// Watched reports whether something writes the history of a target now: `dyno serve`, in this process or another.
+func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
+	h, err := a.history(ctx)
+	if err != nil || h == nil {
+		return false, err
+	}
+	defer h.Close()
+	now := time.Now()
+	ws, _, err := h.Courses(ctx, target, nil, now.Add(-watchedFor), now.Add(time.Minute))
+	return slices.ContainsFunc(ws, func(w history.Window) bool {
+		return w.To.Sub(w.From) > 2*recordWindow && w.To.Sub(w.From) <= longest
+	}), err
+}
+
+// watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read that
+// failed leaves one out.
+const watchedFor = 4 * time.Minute
+
+// Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.
+const (
+	recordWindow  = 5 * time.Second
+	recordWindows = 12
+)
+
+// Record counts the classes of a target and puts them into the history, in n windows of one length, at least a second.
+// It is for targets that nothing watches; where something begins to meanwhile, its windows count.
+func (a Actions) Record(
+	ctx context.Context, t family.Server, target string, window time.Duration, n int, sink progress.Sink,
+) error {
+	return a.record(ctx, t, target, window, sink, func(k int, _ time.Duration) bool { return k < n },
+		time.Duration(n)*window)
+}
+
+// record puts one window after the other into the history until more says no. It is asked after each.
+func (a Actions) record(
+	ctx context.Context, t family.Server, target string, window time.Duration, sink progress.Sink,
+	more func(windows int, passed time.Duration) bool, total time.Duration,
+) error {
+	x, err := family.Need[family.Classifier](t, "count classes of statements")
+	if err != nil {
+		return err
+	}
+	h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	d, err := x.Classes(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	runs, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(runs) }()
+	defer func() { stop(); <-ended }()
+	begun := time.Now()
+	from := begun
+	if err := d.Begin(ctx); err != nil {
+		return err
+	}
+	for n := 0; more(n, time.Since(begun)); {
+		sink.Report(progress.Progress{
+			Step: "recording live traffic", Unit: "s", Started: begun, At: time.Now(),
+			Done: time.Since(begun).Seconds(), Total: total.Seconds(),
+		})
+		if err := pause(ctx, window-time.Since(from)); err != nil {
+			return err
+		}
+		list, sources, err := d.Turn(ctx)
+		to := time.Now()
+		if err != nil {
+			return fmt.Errorf("count the classes of %s: %w", target, err)
+		}
+		if d.Lost() == 0 && slices.ContainsFunc(sources, func(x source.Source) bool { return x.State == source.OK }) {
+			if err := h.PutClasses(ctx, target, from, to, list); err != nil && !errors.Is(err, history.ErrOverlap) {
+				return err
+			}
+			n++
+		}
+		from = to
+	}
+	sink.Report(progress.Progress{Step: "recording live traffic", Started: begun, At: time.Now(), End: true})
+	return nil
+}
+
+// pause waits, or ends with the context.
+func pause(ctx context.Context, d time.Duration) error {
+	w := time.NewTimer(max(d, 0))
+	defer w.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.C:
+		return nil
+	}
+}

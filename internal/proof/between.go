@@ -1,0 +1,157 @@
+package proof
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/stat"
+)
+
+// earlierDays is how many earlier days' same hours are taken at most.
+const earlierDays = 7
+
+// sparse is the least part of a side's time that must have been observed.
+const sparse = 0.5
+
+// undisturbed returns the time around the change in which nothing else changed that may be the cause: from the last
+// other change before it to the first one after. An event between the last window before and the first one after is a
+// reason not to judge.
+func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
+	first, last := c.Ended.Add(c.After), c.Started // ends of the time of which it is not known what changed when
+	for _, s := range c.Traffic.Spans {
+		if !s.To.After(c.Started) {
+			last = s.To
+		}
+	}
+	for _, s := range c.Traffic.Spans {
+		if !s.From.Before(c.Ended) {
+			first = s.From
+			break
+		}
+	}
+	if last.After(c.Started) || c.Started.Sub(last) > time.Hour {
+		last = c.Started
+	}
+	for _, e := range c.Events {
+		what := c.disturbs(e)
+		if what == "" {
+			continue
+		}
+		end := e.Until
+		if end.Before(e.At) {
+			end = e.At
+		}
+		at := e.At.UTC().Format("2006-01-02 15:04:05 UTC")
+		switch {
+		case !end.After(last):
+			if end.After(from) && end.After(c.Started.Add(-c.Before)) {
+				notes = append(notes, fmt.Sprintf("before: only the time after %s at %s counts", what, at))
+			}
+			if end.After(from) {
+				from = end
+			}
+		case !e.At.Before(first):
+			if (to.IsZero() || e.At.Before(to)) && e.At.Before(c.Ended.Add(c.After)) {
+				to = e.At
+				notes = append(notes, fmt.Sprintf("after: only the time until %s at %s counts", what, at))
+			}
+		default:
+			broken = append(broken, fmt.Sprintf("other changes came together with this one: %s at %s", what, at))
+		}
+	}
+	return from, to, notes, broken
+}
+
+// disturbs says what an event is that may change the time of a call as well, "" for one that does not, or is the change
+// itself.
+func (c Case) disturbs(e event.Event) string {
+	near := !e.At.Before(c.Started.Add(-5*time.Second)) && !e.At.After(c.Ended.Add(time.Minute))
+	text := strings.ToLower(e.Text)
+	short := e.Text
+	if len(short) > 80 {
+		short = strings.ToValidUTF8(short[:80], "") + "…"
+	}
+	switch e.Kind {
+	case event.Restart:
+		return "a restart of the server"
+	case event.Action:
+		if e.Ref == c.ID && c.ID != "" {
+			return ""
+		}
+		return "another action (" + short + ")"
+	case event.Config:
+		if e.Ref != "" { // another plan of a class: an effect, no cause
+			return ""
+		}
+		if near && c.Action.Variable != "" && strings.Contains(text, strings.ToLower(c.Action.Variable)) {
+			return ""
+		}
+		return "a changed setting (" + short + ")"
+	case event.DDL:
+		t := c.Action.Table.Table
+		if t != "" && (near || !strings.Contains(text, strings.ToLower(t))) { // its own, or of another table
+			return ""
+		}
+		return "a schema change (" + short + ")"
+	}
+	return ""
+}
+
+// divide chooses the windows of either side within the undisturbed time.
+func (c Case) divide(from, to time.Time) (s sides) {
+	left := c.Started.Add(-c.Before)
+	if from.After(left) {
+		left = from
+	}
+	right := c.Ended.Add(c.After)
+	if !to.IsZero() && to.Before(right) {
+		right = to
+	}
+	var end time.Time
+	for i, w := range c.Traffic.Spans {
+		switch {
+		case !w.From.Before(left) && !w.To.After(c.Started):
+			s.before = append(s.before, i)
+		case !w.From.Before(c.Ended) && !w.To.After(right):
+			s.after, end = append(s.after, i), w.To
+		}
+	}
+	if len(s.after) == 0 {
+		return s
+	}
+	begin := c.Traffic.Spans[s.after[0]].From
+	for i, w := range c.Traffic.Spans {
+		if !w.From.Before(left) || w.From.Before(from) {
+			continue
+		}
+		for d := 1; d <= earlierDays; d++ {
+			day := time.Duration(d) * 24 * time.Hour
+			if !w.From.Before(begin.Add(-day)) && !w.To.After(end.Add(-day)) {
+				s.earlier = append(s.earlier, i)
+				break
+			}
+		}
+	}
+	return s
+}
+
+// refusals says why the sides cannot be compared.
+func (c Case) refusals(s sides) (why []string) {
+	for _, side := range []struct {
+		name    string
+		windows []int
+	}{{"before", s.before}, {"after", s.after}} {
+		if n := len(side.windows); n < stat.MinWindows {
+			why = append(why, fmt.Sprintf("too few windows: %d %s the change, and it takes %d", n, side.name,
+				stat.MinWindows))
+			continue
+		}
+		x := c.stretch(side.windows)
+		if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {
+			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed", 100*x.Seconds/all, side.name))
+		}
+	}
+	return why
+}

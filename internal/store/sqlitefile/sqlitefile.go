@@ -39,6 +39,9 @@ type Format struct {
 	ID      uint32 // stands in the header of the file, so that no other SQLite file is taken for one
 	Version int    // the only one that this program reads: one more whenever SQL or the documents in it change
 	SQL     string // makes the tables
+	// More makes tables that came later, where they are missing: it is executed in new files and in those that are
+	// opened to be written. Programs that do not know these tables read the file as before.
+	More    string
 	Empty   string // a statement for a file with nothing in it, "" for none
 	Pragmas []string
 	Conns   int // of readers at most at a time; who writes has one of its own
@@ -147,6 +150,7 @@ func (f *Format) lay(ctx context.Context, db *sql.DB) error {
 		"CREATE TABLE migration (version INTEGER PRIMARY KEY)", // under the name that older programs look for
 		fmt.Sprintf("INSERT INTO migration VALUES (%d)", f.Version),
 		f.SQL,
+		f.More,
 	} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
@@ -301,6 +305,11 @@ func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	writer.SetMaxOpenConns(1)
+	if create && f.format.More != "" {
+		if _, err := writer.ExecContext(ctx, f.format.More); err != nil {
+			return nil, errors.Join(err, db.Close(), writer.Close())
+		}
+	}
 	f.db, f.writer = db, writer
 	return db, nil
 }

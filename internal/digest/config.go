@@ -93,6 +93,7 @@ type Options struct {
 	Source  string // Global.Source; "" is slow_log
 	Files   []File // by their numbers
 	Notes   []string
+	Times   bool // Row.Times is wanted
 }
 
 // Rank95 returns the rank, from 1 for the least, of the value that P95 of Figures gives among n: the greatest of fewer

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/attribute"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sketch"
 )
 
 // Version is the format of a Report's JSON. Readers take their own and older ones.
@@ -135,21 +136,24 @@ type Row struct {
 	Sampled bool `json:"sampled,omitzero"`
 	// Histogram counts statements by query_time in powers of ten: below 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s, 10 s,
 	// and above. All are 0 where the source keeps no distribution.
-	Histogram  [8]uint64 `json:"histogram"`
-	FirstSeen  time.Time `json:"first_seen,omitzero"`
-	LastSeen   time.Time `json:"last_seen,omitzero"`
-	PerMinute  Minutes   `json:"per_minute,omitzero"`
-	Hosts      []Tally   `json:"hosts,omitempty"` // by count, the most first
-	Users      []Tally   `json:"users,omitempty"`
-	Databases  []Tally   `json:"databases,omitempty"`
-	ErrorCodes []Tally   `json:"error_codes,omitempty"` // by server error number
-	Killed     uint64    `json:"killed,omitzero"`
-	Running    uint64    `json:"running,omitzero"`   // live: still running when the window ended; not in Count
-	Tables     []string  `json:"tables,omitempty"`   // schema.table or table, as the statements write them
-	Worst      *Sample   `json:"worst,omitempty"`    // the slowest
-	Typical    *Sample   `json:"typical,omitempty"`  // near the median
-	Truncated  bool      `json:"truncated,omitzero"` // the source cut its text: fingerprint and id are of what is left
-	Plan       []string  `json:"plan,omitempty"`     // of the worst sample: of the log, or of --explain-plans
+	Histogram [8]uint64 `json:"histogram"`
+	// Times counts the statements by query_time, nanoseconds; nil unless Options.Times asked for it, or where the
+	// distribution is not kept.
+	Times      *sketch.Bins `json:"-"`
+	FirstSeen  time.Time    `json:"first_seen,omitzero"`
+	LastSeen   time.Time    `json:"last_seen,omitzero"`
+	PerMinute  Minutes      `json:"per_minute,omitzero"`
+	Hosts      []Tally      `json:"hosts,omitempty"` // by count, the most first
+	Users      []Tally      `json:"users,omitempty"`
+	Databases  []Tally      `json:"databases,omitempty"`
+	ErrorCodes []Tally      `json:"error_codes,omitempty"` // by server error number
+	Killed     uint64       `json:"killed,omitzero"`
+	Running    uint64       `json:"running,omitzero"`   // live: still running when the window ended; not in Count
+	Tables     []string     `json:"tables,omitempty"`   // schema.table or table, as the statements write them
+	Worst      *Sample      `json:"worst,omitempty"`    // the slowest
+	Typical    *Sample      `json:"typical,omitempty"`  // near the median
+	Truncated  bool         `json:"truncated,omitzero"` // the source cut its text: fingerprint and id are of what is left
+	Plan       []string     `json:"plan,omitempty"`     // of the worst sample: of the log, or of --explain-plans
 }
 
 // Sample is one statement as it was sent, or with its literals withheld.

@@ -113,6 +113,9 @@ type Classes interface {
 	End(ctx context.Context) ([]class.Class, []source.Source, error)
 	// Lost returns how much is missing from the beginning of the window that was closed last.
 	Lost() time.Duration
+	// Distributions returns how times were distributed in the minute that ended with the window that was closed last;
+	// nothing is read of it while a minute goes on.
+	Distributions() class.Distributions
 	Close() error
 }
 

@@ -22,6 +22,7 @@ type classAPI struct {
 func (h classAPI) routes(v *Server) {
 	v.get("/api/dyno/v1/classes", h.all)
 	v.get("/api/dyno/v1/class", h.one)
+	v.get("/api/dyno/v1/latency", h.latency)
 	v.get("/api/dyno/v1/compare-classes", h.compare)
 }
 
@@ -130,6 +131,30 @@ func (h classAPI) one(r *http.Request) (any, error) {
 	x, err := h.classes.ClassExtra(ctx, name, d.Class)
 	d.Item, d.Tables, d.Examples, d.Plans = x.Item, x.Tables, x.Examples, x.Plans
 	return d, err
+}
+
+// latency gives the distribution of the times of a class, or of all statements of a server.
+func (h classAPI) latency(r *http.Request) (any, error) {
+	p := query(r)
+	name, id := p.need("target"), p.text("id")
+	from, to := p.window(clock.Now())
+	if p.err == nil && !from.Before(to) {
+		p.wrong("to", errors.New("it is not after from"))
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	ctx := r.Context()
+	if err := knows(ctx, h.fleet, name); err != nil {
+		return nil, err
+	}
+	if id != "" {
+		var err error
+		if id, err = h.history.Name(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return h.classes.Latency(ctx, name, id, from, to)
 }
 
 func (h classAPI) compare(r *http.Request) (any, error) {

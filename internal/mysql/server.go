@@ -70,10 +70,10 @@ func (s Server) Scraper(o scrape.Options) (*scrape.Scraper, error) { return sour
 
 // Classes implements family.Classifier.
 func (s Server) Classes(ctx context.Context, closely bool) (family.Classes, error) {
-	o := digestsource.Options{Interval: time.Second}
+	o := digestsource.Options{Interval: time.Second, Distributions: time.Minute}
 	switch {
 	case closely:
-		o.Interval = 0 // the usual
+		o.Interval, o.Distributions = 0, 0 // the usual
 	case !s.Has(target.HasStatementDigests):
 		o.Interval = 250 * time.Millisecond // looking is all there is
 	}

@@ -114,8 +114,9 @@ func (m *member) newest() []metric.Sample {
 type minute struct {
 	from, to time.Time
 	classes  map[classKey]*class.Class
-	bytes    int // of their texts
-	left     int // windows' classes for which there was no room, which are one class
+	bytes    int                   // of their texts
+	left     int                   // windows' classes for which there was no room, which are one class
+	dist     []class.Distributions // that ended within the minute
 }
 
 // Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is one
@@ -123,6 +124,8 @@ type minute struct {
 const (
 	mostOfMinute      = 20_000
 	mostOfMinuteBytes = 64 << 20
+	// a minute that nothing ends gets one distribution, and a family that has none says so with each window
+	mostOfDistributions = 2
 )
 
 type classKey struct {
@@ -136,6 +139,9 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 		m.from, m.classes = w.From, map[classKey]*class.Class{}
 	}
 	m.to = w.To
+	if w.Distributions.Read() {
+		m.dist = append(m.dist[:min(len(m.dist), mostOfDistributions-1)], w.Distributions)
+	}
 	for _, c := range w.Classes {
 		k := classKey{c.ID, c.Schema, c.Sampled}
 		have := m.classes[k]
@@ -232,7 +238,7 @@ func (s *keeper) flush(m *member) {
 }
 
 func (s *keeper) store(ctx context.Context, m *member, full minute) {
-	if err := s.history.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list()); err != nil {
+	if err := s.history.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list(), full.dist...); err != nil {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
 	}
 	if full.left > 0 {

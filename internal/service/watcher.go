@@ -45,6 +45,8 @@ type ClassWindow struct {
 	From, To time.Time     // of what was counted: a server that restarts loses what it had
 	Took     time.Duration // what passed, whatever the clock was set to meanwhile
 	Classes  []class.Class // most time first; nobody changes them
+	// Distributions are of the minute that ended with this window; nothing is read of others.
+	Distributions class.Distributions
 }
 
 // cut takes off the beginning of a window that is lost. Nothing is left of less than a second: what ended in it may
@@ -327,7 +329,8 @@ func (w *watcher) classes(ctx context.Context, t family.Server) error {
 			case err != nil:
 				from = time.Time{}
 			}
-			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list}
+			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list,
+				Distributions: d.Distributions()}
 			c.cut(d.Lost())
 			w.window(c, sources, err)
 			if err == nil {

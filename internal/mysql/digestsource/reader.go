@@ -31,6 +31,9 @@ type Options struct {
 	NoSlowLog bool
 	// Detail also reads what only a Report shows: more columns, the distribution of times, and what was killed.
 	Detail bool
+	// Distributions is how long the stretches are of which Distributions tells how times were distributed; 0: none. They
+	// end with windows that Turn ends.
+	Distributions time.Duration
 }
 
 // Reader reads the classes of one target. Begin, End and Close are called from one goroutine at a time; Run runs
@@ -41,6 +44,7 @@ type Reader struct {
 	ask     *asker
 	digests *digests
 	times   *times
+	dist    distributions
 	killed  *killed
 	samples *samples
 	log     *slowLog
@@ -75,7 +79,7 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	r := &Reader{
 		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
 		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[source.Name]*source.Source{},
-		mu: make(chan struct{}, 1),
+		mu: make(chan struct{}, 1), dist: distributions{every: o.Distributions},
 	}
 	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
 		r.state[n] = &source.Source{Name: n, State: source.OK}
@@ -97,7 +101,7 @@ func (r *Reader) prepare(ctx context.Context) error {
 			return r.t.Wrap("read statement digests of", err)
 		}
 		r.fail(source.Digests, err)
-	} else if r.o.Detail {
+	} else if r.o.Detail || r.o.Distributions > 0 {
 		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
@@ -250,6 +254,7 @@ func (r *Reader) Begin(ctx context.Context) error {
 			r.set(source.SlowLog, source.OK, "", "")
 		}
 	}
+	r.dist.begin(ctx, r, r.digests.before)
 	r.begun = time.Now()
 	r.lock()
 	r.samples.begin(r.begun)
@@ -438,6 +443,7 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []source.Source, err
 			classes = append(classes, s.Class)
 		}
 	}
+	r.dist.add(ctx, r, w)
 	adorn(classes, w.seen, w.logged)
 	if r.o.NoExamples {
 		for i := range classes {

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/logdigest"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/mysql/slowlog"
+	"github.com/dyno-perf/dyno/internal/sketch"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
@@ -29,6 +30,8 @@ type slowLog struct {
 	id     fileID
 	readTo int64 // how far since has read the log of readID
 	readID fileID
+	// partial says that since did not read all that was written.
+	partial bool
 }
 
 // mark remembers where the log ends now.
@@ -72,6 +75,7 @@ func (l *slowLog) close() {
 // since digests what was written after mark.
 func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 	g = newGrouping(own)
+	g.all, l.partial = l.whole, false
 	f, err := l.open()
 	if err != nil {
 		return g, "", err
@@ -95,17 +99,19 @@ func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 		}
 	case st.Size() < from:
 		from, note = 0, "the log was truncated during the window: its former contents are not counted"
+		l.partial = true
 	}
 	if st.Size()-from > maxLog {
 		note = both(note, fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read",
 			(st.Size()-from)>>20, maxLog>>20))
-		from = st.Size() - maxLog
+		from, l.partial = st.Size()-maxLog, true
 	}
 	if err := g.read(f, from, st.Size()); err != nil {
 		return g, note, err
 	}
 	if n := g.skipped(); n > 0 {
 		note = both(note, fmt.Sprintf("%d parts of the log could not be read", n))
+		l.partial = true
 	}
 	return g, note, nil
 }
@@ -138,6 +144,12 @@ type grouping struct {
 	own     ownLog
 	starts  map[[ownStart]byte]bool // of own, by which most statements are told from it at once
 	schemas map[string]*logdigest.Aggregator
+	// times is how the times of each class with each default database were distributed, nanoseconds; list fills it
+	// where all statements are logged.
+	times map[[2]string]*sketch.Bins
+	all   bool
+	// untold says that there was no room for the times of a class.
+	untold bool
 }
 
 // ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry
@@ -150,7 +162,7 @@ type ownLog struct {
 func newGrouping(own ownLog) *grouping {
 	g := &grouping{
 		room: 4 * maxClasses, own: own, starts: map[[ownStart]byte]bool{},
-		schemas: map[string]*logdigest.Aggregator{},
+		schemas: map[string]*logdigest.Aggregator{}, times: map[[2]string]*sketch.Bins{},
 	}
 	for k := range own.sent {
 		g.starts[startOf([]byte(k))] = true
@@ -258,8 +270,12 @@ func (g *grouping) skipped() (n uint64) {
 // statements came when there were too many to tell them apart.
 func (g *grouping) list() (list []class.Class, more int, unnamed uint64) {
 	for schema, a := range g.schemas {
-		_, classes := a.Classes(digest.Options{})
+		_, classes := a.Classes(digest.Options{Times: g.all})
 		for c := range classes {
+			if c.Times != nil {
+				g.times[[2]string{schema, c.ID}] = c.Times
+			}
+			g.untold = g.untold || g.all && c.Times == nil
 			if c.Fingerprint == digest.Others {
 				unnamed += c.Count
 				continue

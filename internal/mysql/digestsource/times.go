@@ -83,13 +83,16 @@ func (h *times) begin(ctx context.Context, p picture) {
 		return cmp.Or(cmp.Compare(b.time, a.time), strings.Compare(a.digest, b.digest),
 			strings.Compare(a.schema, b.schema))
 	})
-	h.most = min(busiest, max(fewest, lookups/max(len(p.rows), 1)))
+	h.most = h.bound(len(p.rows))
 	keys := make([]digestKey, 0, h.most)
 	for _, b := range list[:min(len(list), h.most)] {
 		keys = append(keys, b.digestKey)
 	}
 	h.before = h.read(ctx, keys)
 }
+
+// bound returns how many digests are looked up in a table with so many rows.
+func (h *times) bound(rows int) int { return min(busiest, max(fewest, lookups/max(rows, 1))) }
 
 // window returns the distributions of the rows within the window, of those that can be had. rows come with the most
 // important first.

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/sketch"
 )
 
 // Report gives the value of what was counted so far; the Aggregator goes on counting. It costs memory for every class
@@ -323,6 +324,9 @@ func (v *view) class(i int) digest.Row {
 		Histogram: s.histogram, FirstSeen: micro(s.first), LastSeen: micro(s.last), Killed: s.killed,
 	}
 	r.Attributes, r.Flags = a.headers.attributes(s, exact, v.sums)
+	if v.options.Times {
+		r.Times = timesOf(a, s)
+	}
 	time, timed := r.Attributes[queryTime]
 	if v.seconds > 0 {
 		r.Share = time.Sum / v.seconds
@@ -344,6 +348,28 @@ func (v *view) class(i int) digest.Row {
 	r.ErrorCodes = s.errors.named(func(code uint32) string { return fmt.Sprint(code) })
 	v.samples(&r, c, time)
 	return r
+}
+
+// timesOf returns the distribution of the times of a class, nanoseconds; nil where it is not kept, or where there are
+// times that no statement takes.
+func timesOf(a *Aggregator, s *summary) *sketch.Bins {
+	i := slotIn(digest.Order{}, a)
+	if i < 0 {
+		return nil
+	}
+	c := new(column)
+	if at := a.headers.slots[i].index; at < len(s.columns) && s.columns[at] != nil {
+		c = s.columns[at]
+	}
+	if c.n > 0 && c.bins == nil || c.odd != nil {
+		return nil
+	}
+	b, n := new(sketch.Bins), a.headers.present(s, i)
+	if c.bins != nil {
+		b.Merge(c.bins)
+	}
+	b.Add(1, n-min(n, c.n)) // those that took no time that the log can tell
+	return b
 }
 
 // samples adds what comes from the class's samples.

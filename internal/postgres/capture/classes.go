@@ -69,6 +69,12 @@ func (r *Classes) Turn(ctx context.Context) ([]class.Class, []source.Source, err
 // Lost is nothing: what a restart or a reset takes is counted from zero.
 func (r *Classes) Lost() time.Duration { return 0 }
 
+// Distributions are unknown.
+func (r *Classes) Distributions() class.Distributions {
+	return class.Distributions{Reason: "PostgreSQL keeps no distribution: pg_stat_statements has the count, mean, " +
+		"standard deviation, min and max of a statement's times"}
+}
+
 // Close ends the connection.
 func (r *Classes) Close() error {
 	if r.c != nil {

@@ -34,7 +34,10 @@ type Coverage struct {
 // that nothing ran. Sums by hour and day (UTC, by when the window begins) are kept up in the same transaction. A window
 // that begins before the last one of the target ended is refused with ErrOverlap: nothing is counted twice. It takes
 // the place of windows that end in the future. Example, Hosts, Users and the times seen are not kept here.
-func (h *History) PutClasses(ctx context.Context, target string, from, to time.Time, cs []class.Class) error {
+// With them may come how their times were distributed, which hours and days sum up too.
+func (h *History) PutClasses(ctx context.Context, target string, from, to time.Time, cs []class.Class,
+	dist ...class.Distributions,
+) error {
 	a, b := from.UnixMilli(), to.UnixMilli()
 	if target == "" || b <= a {
 		return fmt.Errorf("store classes: a window of %q from %v to %v", target, from, to)
@@ -88,6 +91,14 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 				return err
 			}
 		}
+		number := func(id, schema string) int64 {
+			for i, c := range cs {
+				if c.ID == id && c.Schema == schema && !c.Sampled {
+					return ids[i]
+				}
+			}
+			return ofServer
+		}
 		for _, level := range levels {
 			at := a
 			if level != levels[0] {
@@ -104,6 +115,11 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 					count(c.Errors), count(c.RowsSent), count(c.Examined), count(c.Affected), count(c.FullScans),
 					count(c.FullJoins), count(c.NoIndex),
 					count(c.SortRows), count(c.TmpTables), count(c.TmpDisk)); err != nil {
+					return err
+				}
+			}
+			for i := range dist {
+				if err := (spreads{tx, t, &dist[i], number}).put(ctx, level, at); err != nil {
 					return err
 				}
 			}

@@ -71,5 +71,22 @@ CREATE INDEX sample_of ON sample (class);
 CREATE TABLE IF NOT EXISTS pinned (target INTEGER NOT NULL REFERENCES target (id), at INTEGER NOT NULL,
 	incident TEXT NOT NULL, bytes INTEGER NOT NULL, doc BLOB NOT NULL, PRIMARY KEY (target, at, incident));
 CREATE INDEX IF NOT EXISTS pinned_incident ON pinned (incident, at, target, bytes);
+-- Distributions of the times of statements, of the windows and classes of figure; class is 0 for all statements of the
+-- server. sec is of how much of the window there is one, own how many statements of the server's are Dyno's, bins what
+-- package sketch writes, NULL where there is none. They go with the figures and windows that they are of.
+CREATE TABLE IF NOT EXISTS spread (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL,
+	class INTEGER NOT NULL, sec REAL NOT NULL, own INTEGER NOT NULL, origin TEXT NOT NULL, reason TEXT NOT NULL,
+	bins BLOB, PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS spread_new AFTER INSERT ON spread BEGIN
+	UPDATE target SET size = size + 80 + ifnull(length(NEW.bins), 0) WHERE id = NEW.target; END;
+CREATE TRIGGER IF NOT EXISTS spread_grown AFTER UPDATE OF bins ON spread BEGIN
+	UPDATE target SET size = size + ifnull(length(NEW.bins), 0) - ifnull(length(OLD.bins), 0)
+	WHERE id = NEW.target; END;
+CREATE TRIGGER IF NOT EXISTS spread_gone AFTER DELETE ON spread BEGIN
+	UPDATE target SET size = size - 80 - ifnull(length(OLD.bins), 0) WHERE id = OLD.target; END;
+CREATE TRIGGER IF NOT EXISTS spread_of_figure AFTER DELETE ON figure BEGIN
+	DELETE FROM spread WHERE target = OLD.target AND level = OLD.level AND at = OLD.at AND class = OLD.class; END;
+CREATE TRIGGER IF NOT EXISTS spread_of_win AFTER DELETE ON win BEGIN
+	DELETE FROM spread WHERE target = OLD.target AND level = OLD.level AND at = OLD.at AND class = 0; END;
 `,
 }

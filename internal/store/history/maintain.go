@@ -189,7 +189,7 @@ func (rt *retention) vacuum(ctx context.Context) error {
 
 // Usage is what a kind takes.
 type Usage struct {
-	Kind   string    `json:"kind"` // "states", "states of incidents", "classes", "plans", "examples"
+	Kind   string    `json:"kind"` // "states", "states of incidents", "classes", "distributions", "plans", "examples"
 	Bytes  int64     `json:"bytes"`
 	Rows   int64     `json:"rows"`
 	Oldest time.Time `json:"oldest,omitzero"`
@@ -228,6 +228,10 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 		{
 			"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win",
 			[]string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"},
+		},
+		{
+			"distributions", "SELECT count(*), (SELECT min(at) FROM spread WHERE level = 60), " +
+				"(SELECT max(at) FROM spread WHERE level = 60) FROM spread", []string{"spread"},
 		},
 		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last", "plan_of"}},
 		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{

@@ -173,7 +173,7 @@ func (rt *retention) classBound(ctx context.Context) (int64, error) {
 	}
 	if size > rt.o.ClassBytes/4 && (rt.measured.IsZero() || time.Since(rt.measured) > time.Hour) {
 		bytes := int64(0)
-		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1", "class_key"} {
+		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1", "class_key", "spread"} {
 			n, err := rt.pages(ctx, name)
 			if err != nil {
 				return 0, err

@@ -304,6 +304,9 @@ func (w *following) waiter(n state.Wait, level int, root lock.Root, v view) *wai
 		x.Since = v.before
 	}
 	x.Seconds = v.at.Sub(x.Since).Seconds()
+	if sec, ok := n.Seconds.Get(); ok { // several short waits in a row look like one, but for this
+		x.Seconds = min(x.Seconds, sec+0.99)
+	}
 	return x
 }
 

@@ -41,6 +41,8 @@ type Options struct {
 	Looking discovery.Options // where Discover looks
 	// Judge is the time between two looks at a target that nobody asked for; 0: there are none.
 	Judge time.Duration
+	// LockWait is how long a session has to wait for a lock to be kept in the history; 0 is a second.
+	LockWait time.Duration
 	// Publish is given each reading after it was stored.
 	Publish func(reading.Reading)
 }
@@ -67,6 +69,7 @@ type Service struct {
 	writers []*remotewrite.Writer
 	trouble throttle
 	started time.Time
+	locks   *locks
 }
 
 // New opens the stores. Run then watches, Close ends.
@@ -116,12 +119,14 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 // wire makes the parts of a service out of its stores.
 func (s *Service) wire() {
 	s.Tasks.Hint = app.HintOf
+	s.locks = &locks{history: s.History, more: make(chan struct{}, 1)}
 	marks, looks := newMarks(), &looks{memories: newMemories()}
 	s.Fleet = &Fleet{
 		app: s.app, ledger: s.ledger, log: s.log, o: &s.o, marks: marks, looks: looks, members: map[string]*member{},
 		leaving: map[string]*member{},
 		keeper: &keeper{
 			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, trouble: &s.trouble,
+			locks: s.locks,
 		},
 	}
 	s.Diagnoses = &Diagnoses{
@@ -200,7 +205,14 @@ func (s *Service) Run(ctx context.Context) error {
 		defer close(marked)
 		s.Events.storeMarks(last)
 	}()
-	defer func() { close(last); <-marked }() // when all who see events have ended
+	located := make(chan struct{})
+	go func() {
+		defer close(located)
+		s.locks.store(last, func(err error) {
+			s.trouble.say(s.log, "deadlocks and lock waits were not stored; retrying", err)
+		})
+	}()
+	defer func() { close(last); <-marked; <-located }() // when all who see events have ended
 	defer s.Fleet.stopAll()
 	defer s.Tasks.End()
 	s.Inventory.tidyPasswords(ctx)

@@ -385,7 +385,7 @@ func logLine(l string) (at time.Time, rest string, ok bool) {
 	}
 	for _, mark := range []string{"[InnoDB] ", "InnoDB: "} {
 		if i := strings.Index(after, mark); i >= 0 && i < 80 {
-			return at, after[i+len(mark):], true
+			return at, strings.TrimLeft(after[i+len(mark):], " "), true // MySQL 8 puts a blank before some headings
 		}
 	}
 	return at, "", true

@@ -66,5 +66,5 @@ CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES 
 CREATE INDEX sample_class ON sample (target, class, at);
 CREATE INDEX sample_last ON sample (target, at, bytes);
 CREATE INDEX sample_of ON sample (class);
-`,
+` + lockSQL,
 }

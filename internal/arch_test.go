@@ -37,7 +37,7 @@ var house = []struct {
 	{"text and codecs", []string{
 		"internal/mysql/mytext", "internal/mysql/sqlshape", "internal/schema", "internal/class", "internal/mysql/wire",
 		"internal/mysql/slowlog", "internal/mysql/figures", "internal/exposition", "internal/workload",
-		"internal/postgres/pgtext",
+		"internal/postgres/pgtext", "internal/lock",
 	}},
 	{"the domain", []string{
 		"internal/loadresult", "internal/mysql/arith", "internal/panel", "internal/digest",
@@ -62,7 +62,9 @@ var house = []struct {
 		"internal/remotewrite", "internal/store/series", "internal/store/history", "internal/store/trials",
 		"internal/store/ledger", "internal/store/access",
 	}},
-	{"judgement", []string{"internal/diagnose", "internal/advise", "internal/proof", "internal/compare"}},
+	{"judgement", []string{
+		"internal/diagnose", "internal/advise", "internal/proof", "internal/compare", "internal/lockwait",
+	}},
 	{"rules", []string{
 		"internal/advise/index", "internal/mysql/advise/schema", "internal/mysql/advise/config", "internal/advise/host",
 		"internal/advise/session", "internal/advise/config", "internal/mysql/advise", "internal/mysql/advise/session",

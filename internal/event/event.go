@@ -20,6 +20,7 @@ const (
 	// Incidents, see package incident.
 	Down       Kind = "down"       // the server did not answer
 	Locks      Kind = "locks"      // sessions piled up behind locks
+	Deadlock   Kind = "deadlock"   // the server rolled a transaction back to resolve one
 	Saturation Kind = "saturation" // more sessions ran than the machine has CPUs for
 	Refused    Kind = "refused"    // the server refused connections
 	Login      Kind = "login"      // the server refused Dyno's login

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -24,6 +25,8 @@ type Reading struct {
 	State *state.State
 	// Events are what the sources noticed since the round before: a restart, a changed variable, a gap.
 	Events []event.Event
+	// Deadlocks are those found since the round before, an earlier one again when more of it became known.
+	Deadlocks lock.Seen
 }
 
 // Part is what one source gave in a round: the next Samples of the reading. A source that was read and gave nothing,

@@ -202,6 +202,9 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		if e, ok := st.src.(eventer); ok {
 			r.Events = append(r.Events, e.Events()...)
 		}
+		if d, ok := st.src.(deadlocker); ok {
+			r.Deadlocks = d.Deadlocks()
+		}
 	}
 	if s.heavy != nil && (s.lane == nil || !s.lane.running) {
 		// Its sources may be read so seldom that the server would end it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -26,6 +27,10 @@ type stater interface{ Fill(*state.State) }
 
 // eventer is a source that notices events. Events returns those since the last call; it is called after each Scrape.
 type eventer interface{ Events() []event.Event }
+
+// deadlocker is a source that finds deadlocks. Deadlocks returns those since the last call; it is called after each
+// Scrape.
+type deadlocker interface{ Deadlocks() lock.Seen }
 
 // Cost says what reading a source takes from the server.
 type Cost string

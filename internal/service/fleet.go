@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/incident"
+	"github.com/dyno-perf/dyno/internal/lockwait"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -60,6 +61,7 @@ type member struct {
 	watcher *watcher
 	stop    context.CancelFunc
 	done    chan struct{}
+	waits   lockwait.Follower // used by the goroutine that reads the target
 	minute  minute
 	timed   timed   // of the goroutine that reads classes
 	planner planner // of the goroutine that plans
@@ -219,6 +221,7 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 	ctx, stop := context.WithCancel(ctx)
 	m := &member{
 		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
+		waits: lockwait.Follower{Least: s.o.LockWait},
 	}
 	s.keeper.whole.resume(ctx, m)
 	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
@@ -232,6 +235,7 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 		w.run(ctx)
 		s.keeper.flush(m)
 		s.keeper.endIncidents(m)
+		s.keeper.locks.end(m)
 		if spec, err := endpoint.ParseURL(t.URL); err == nil {
 			s.app.Leave(spec)
 		}

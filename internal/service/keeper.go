@@ -30,6 +30,7 @@ type keeper struct {
 	looks   *looks
 	whole   *Incidents
 	trouble *throttle
+	locks   *locks
 }
 
 // keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for
@@ -50,6 +51,7 @@ func (s *keeper) keep(ctx context.Context, m *member, r reading.Reading) {
 	if err := s.history.PutState(r.State); err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
+	r.Events = append(r.Events, s.locks.take(m, &r)...)
 	for i := range r.Events {
 		s.marks.mark(&r.Events[i], i)
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	Looking discovery.Options // where Discover looks
 	// Judge is the time between two looks at a target that nobody asked for; 0: there are none.
 	Judge time.Duration
+	// LockWait is how long a session has to wait for a lock to be kept in the history; 0 is a second.
+	LockWait time.Duration
 	// Publish is given each reading after it was stored.
 	Publish func(reading.Reading)
 }
@@ -68,6 +70,7 @@ type Service struct {
 	writers []*remotewrite.Writer
 	trouble throttle
 	started time.Time
+	locks   *locks
 }
 
 // New opens the stores. Run then watches, Close ends.
@@ -117,6 +120,7 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 // wire makes the parts of a service out of its stores.
 func (s *Service) wire() {
 	s.Tasks.Hint = app.HintOf
+	s.locks = &locks{history: s.History, more: make(chan struct{}, 1)}
 	marks, looks := newMarks(), &looks{memories: newMemories()}
 	s.Incidents = newIncidents(s)
 	s.Fleet = &Fleet{
@@ -124,7 +128,7 @@ func (s *Service) wire() {
 		leaving: map[string]*member{},
 		keeper: &keeper{
 			series: s.Series, history: s.History, log: s.log, o: &s.o, marks: marks, looks: looks, whole: s.Incidents,
-			trouble: &s.trouble,
+			trouble: &s.trouble, locks: s.locks,
 		},
 	}
 	s.Diagnoses = &Diagnoses{
@@ -203,6 +207,11 @@ func (s *Service) Run(ctx context.Context) error {
 	var storing sync.WaitGroup
 	storing.Go(func() { s.Events.storeMarks(last) })
 	storing.Go(func() { s.Incidents.storeAll(last) })
+	storing.Go(func() {
+		s.locks.store(last, func(err error) {
+			s.trouble.say(s.log, "deadlocks and lock waits were not stored; retrying", err)
+		})
+	})
 	defer func() { close(last); storing.Wait() }() // when all who see events have ended
 	defer s.Fleet.stopAll()
 	defer s.Tasks.End()

@@ -21,6 +21,7 @@ const (
 	HostDetail       = Name("host_detail")
 	Latency          = Name("latency")
 	Locks            = Name("locks")
+	Deadlocks        = Name("deadlocks")
 	Memory           = Name("memory")
 	MemoryUsers      = Name("memory_users")
 	Process          = Name("process")

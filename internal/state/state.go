@@ -132,11 +132,13 @@ type Session struct {
 	SQL     string  `json:"sql,omitzero"`   // at most MaxText bytes, made valid UTF-8
 	ClassID string  `json:"class,omitzero"` // of SQL
 	// of one that blocks others and runs nothing: what it ran last, where performance_schema has it
-	Last     string               `json:"last_sql,omitzero"`
-	Examined known.Value[uint64]  `json:"examined,omitzero"` // rows, by the running statement
-	Sent     known.Value[uint64]  `json:"sent,omitzero"`
-	Memory   known.Value[uint64]  `json:"memory,omitzero"`   // bytes
-	Progress known.Value[float64] `json:"progress,omitzero"` // 0..1, of ALTER and the like
+	Last string `json:"last_sql,omitzero"`
+	// LastClass is the class id of Last.
+	LastClass string               `json:"last_class,omitzero"`
+	Examined  known.Value[uint64]  `json:"examined,omitzero"` // rows, by the running statement
+	Sent      known.Value[uint64]  `json:"sent,omitzero"`
+	Memory    known.Value[uint64]  `json:"memory,omitzero"`   // bytes
+	Progress  known.Value[float64] `json:"progress,omitzero"` // 0..1, of ALTER and the like
 }
 
 // Transaction is one that is open in InnoDB.

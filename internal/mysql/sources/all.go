@@ -59,10 +59,11 @@ func entries(t *target.Target, l, heavy *link) []scrape.Entry {
 	const sec = time.Second
 	return slices.Concat(scrape.Machine(t.LocalPID, t.Facts().Datadir), []scrape.Entry{
 		totals(light(0, 0.2, "", "SHOW GLOBAL STATUS", newGlobalStatus(l, l, t, t.Facts().Flavor.IsMariaDB()))),
-		light(0, 0.1, process, "counters of InnoDB", newInnodbMetrics(l, t)),
+		light(0, 0.1, process, "counters of InnoDB", newInnodbMetrics(l, t, seen)),
 		light(0, 0.1, process, "open transactions", newTransactions(l, t, seen)),
 		light(0, 0.1, process, "sessions, and connections by command and state", newProcesslist(l, t, seen)),
 		light(0, 0.1, process, "lock waits and blockers", newLocks(l, t, seen)),
+		light(0, 0.05, process, "deadlocks, when the server has counted one", newDeadlocks(l, t, seen, t.OpenFile)),
 		light(10*sec, 0, "", "SHOW GLOBAL VARIABLES, and what changes in them", newVariables(l, t)),
 		weighty(5*sec, process, "SHOW ENGINE INNODB STATUS", newInnodbStatus(heavy, t)),
 		light(10*sec, 0, pfsPrivilege, "what threads waited for", newWaits(l, t)),

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -22,10 +23,11 @@ type innodbMetrics struct {
 	read  string
 	gen   int
 	known map[string]series
+	seen  *moment
 }
 
-func newInnodbMetrics(q querier, acc account) *innodbMetrics {
-	return &innodbMetrics{q: q, acc: acc}
+func newInnodbMetrics(q querier, acc account, seen *moment) *innodbMetrics {
+	return &innodbMetrics{q: q, acc: acc, seen: seen}
 }
 
 func (s *innodbMetrics) Name() source.Name { return figures.InnodbMetrics }
@@ -39,11 +41,16 @@ func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.S
 		s.gen = s.q.Generation()
 	}
 	unheard := false
+	s.seen.deadlocks = known.None[uint64]()
 	_, err := s.q.Query(ctx, s.read, func(row []driver.Value) {
 		if len(row) != 2 {
 			return
 		}
-		k, ok := s.known[string(text(row[0]))]
+		name := text(row[0])
+		if string(name) == "lock_deadlocks" {
+			s.seen.deadlocks = whole(row[1])
+		}
+		k, ok := s.known[string(name)]
 		if !ok {
 			unheard = true
 			return
@@ -71,7 +78,7 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 		"WHERE "+enabled)
 	s.read = tagged(s.Name(), "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE "+
 		enabled)
-	known := map[string]series{}
+	all := map[string]series{}
 	if _, err := s.q.Query(ctx, s.meta, func(row []driver.Value) {
 		name, sub, typ := text(row[0]), text(row[1]), string(text(row[2]))
 		k := series{name: metricName(metricName("", sub)+"_", name), kind: innodbKind(string(name), typ)}
@@ -79,13 +86,13 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 			k.name += "_total"
 		}
 		k.name, k.labels = innodbSeries(k.name)
-		if len(known) < 5000 { // as in Read
-			known[string(name)] = k
+		if len(all) < 5000 { // as in Read
+			all[string(name)] = k
 		}
 	}); err != nil {
 		return err
 	}
-	s.known = known
+	s.known = all
 	return nil
 }
 

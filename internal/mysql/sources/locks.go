@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -38,7 +39,7 @@ type locks struct {
 	waits []state.Wait
 	at    int64
 	kinds map[state.WaitKind]metric.Labels
-	last  map[uint64]string // what idle blockers ran last, by session
+	last  map[uint64]ran // what idle blockers ran last, by session
 }
 
 // waitLimit bounds the waits of one reading: in a queue of a thousand for one row everybody waits for all before him.
@@ -139,10 +140,13 @@ func (s *locks) Fill(st *state.State) {
 		}
 	}
 	for i := range list {
-		list[i].Last = s.last[list[i].ID]
+		list[i].Last, list[i].LastClass = s.last[list[i].ID].sql, s.last[list[i].ID].class
 	}
 	st.Sessions = list
 }
+
+// ran is a statement with the id of its class, where that is known.
+type ran struct{ sql, class string }
 
 // mostLast bounds how many sessions are asked about in a round.
 const mostLast = 20
@@ -163,7 +167,7 @@ func (s *locks) learnLast(ctx context.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	last := map[uint64]string{}
+	last := map[uint64]ran{}
 	_, err := s.q.Query(ctx, tagged(s.Name(), "SELECT t.PROCESSLIST_ID, LEFT(e.SQL_TEXT, "+
 		strconv.Itoa(state.MaxText)+") FROM performance_schema.threads t"+
 		" JOIN performance_schema.events_statements_current e ON e.THREAD_ID=t.THREAD_ID WHERE t.PROCESSLIST_ID IN ("+
@@ -171,7 +175,12 @@ func (s *locks) learnLast(ctx context.Context) {
 		") AND (e.NESTING_EVENT_TYPE IS NULL OR e.NESTING_EVENT_TYPE<>'STATEMENT') AND e.SQL_TEXT IS NOT NULL"),
 		func(row []driver.Value) {
 			if len(row) == 2 {
-				last[id(row[0])] = mytext.WithoutSecrets(state.Clip(string(text(row[1])), state.MaxText))
+				sql := state.Clip(string(text(row[1])), state.MaxText)
+				x := ran{sql: mytext.WithoutSecrets(sql)}
+				if len(sql) < state.MaxText && !cutOff(sql) {
+					x.class = class.ID(mytext.Fingerprint(sql))
+				}
+				last[id(row[0])] = x
 			}
 		})
 	if err == nil {

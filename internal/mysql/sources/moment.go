@@ -3,6 +3,7 @@ package sources
 import (
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
@@ -15,6 +16,8 @@ type moment struct {
 	trxAt      int64
 	trx        []state.Transaction
 	denied     error // why the sessions may not be seen
+	// deadlocks is how many the server has counted, unknown where it does not
+	deadlocks known.Value[uint64]
 }
 
 // waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table

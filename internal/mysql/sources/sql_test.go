@@ -540,7 +540,7 @@ func exec(t *testing.T, c *sql.Conn, statements ...string) {
 
 // testSwitchedOn has somebody switch a counter on.
 func testSwitchedOn(t *testing.T, s *sqlServer) {
-	src := newInnodbMetrics(s.l, s.t)
+	src := newInnodbMetrics(s.l, s.t, new(moment))
 	mustRead(t, src)
 	s.Exec(t, "SET GLOBAL innodb_monitor_enable='icp_attempts'")
 	defer s.Exec(t, "SET GLOBAL innodb_monitor_disable='icp_attempts'")
@@ -555,7 +555,7 @@ func testDenied(t *testing.T, s *sqlServer) {
 	p := connect(t, s.Server, "poor")
 	sources := []scrape.Source{
 		newWaits(p.l, p.t), newTableIO(p.l, p.t), newInnodbStatus(p.l, p.t), newCompression(p.l, p.t),
-		newSizes(p.l, p.t), newReplication(p.l, p.t), newBinlog(p.l, p.t), newInnodbMetrics(p.l, p.t),
+		newSizes(p.l, p.t), newReplication(p.l, p.t), newBinlog(p.l, p.t), newInnodbMetrics(p.l, p.t, new(moment)),
 	}
 	if s.Flavor == "mysql" {
 		sources = append(sources, newMemory(p.l, p.t), newGroupReplication(p.l, p.t))

@@ -270,7 +270,7 @@ func (s *sessions) session(r *row, ids map[string]string) state.Session {
 		x.Command, x.SQL = "Daemon", text
 		x.Phase = strings.TrimSuffix(r.backend+", "+x.Phase, ", ")
 	case strings.HasPrefix(r.state, "idle"):
-		x.Command, x.Phase, x.Last = "Sleep", r.state, text
+		x.Command, x.Phase, x.Last, x.LastClass = "Sleep", r.state, text, class
 	default:
 		x.SQL, x.ClassID = text, class
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
@@ -101,6 +102,12 @@ func Check(ctx context.Context, path string) (Report, error) {
 		}},
 		{"examples", "SELECT class, doc FROM sample", func(rows *sql.Rows) (int, error) {
 			return checkDocument(rows, new(Sample))
+		}},
+		{"locks", "SELECT key, doc FROM lock WHERE kind = 1", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(lock.Deadlock))
+		}},
+		{"lock waits", "SELECT key, doc FROM lock WHERE kind = 2", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(lock.Wait))
 		}},
 	} {
 		if strings.HasSuffix(k.text, "pinned") {

@@ -88,5 +88,5 @@ CREATE TRIGGER IF NOT EXISTS spread_of_figure AFTER DELETE ON figure BEGIN
 	DELETE FROM spread WHERE target = OLD.target AND level = OLD.level AND at = OLD.at AND class = OLD.class; END;
 CREATE TRIGGER IF NOT EXISTS spread_of_win AFTER DELETE ON win BEGIN
 	DELETE FROM spread WHERE target = OLD.target AND level = OLD.level AND at = OLD.at AND class = 0; END;
-`,
+` + lockSQL,
 }

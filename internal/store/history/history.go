@@ -26,6 +26,8 @@ type Options struct {
 	MinuteAge   time.Duration // of classes by the minute; 0 is 8 days
 	ClassAge    time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
 	ClassBytes  int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
+	LockAge     time.Duration // of deadlocks and lock waits; 0 is 400 days
+	LockBytes   int64         // of those of all targets together; 0 is 64 MiB
 	Reach       time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
 	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of
 	// the target with most of them go first.
@@ -44,6 +46,7 @@ func (o Options) withDefaults() Options {
 	set(&o.StateAge, 3*24*time.Hour)
 	set(&o.MinuteAge, 8*24*time.Hour)
 	set(&o.ClassAge, 400*24*time.Hour)
+	set(&o.LockAge, 400*24*time.Hour)
 	set(&o.Reach, 15*time.Second)
 	if o.StateBytes <= 0 {
 		o.StateBytes = 2 << 30
@@ -53,6 +56,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ClassBytes <= 0 {
 		o.ClassBytes = 1 << 30
+	}
+	if o.LockBytes <= 0 {
+		o.LockBytes = 64 << 20
 	}
 	if o.BufferBytes <= 0 {
 		o.BufferBytes = 16 << 20

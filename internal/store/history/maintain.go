@@ -76,6 +76,7 @@ func (rt *retention) age(ctx context.Context, now time.Time) error {
 		rt.dropWindows(ctx, 86400, classes),
 		rt.drop(ctx, "DELETE FROM plan WHERE target IN (SELECT id FROM target) AND last < ?", classes),
 		rt.drop(ctx, "DELETE FROM sample WHERE target IN (SELECT id FROM target) AND at < ?", classes),
+		rt.drop(ctx, "DELETE FROM lock WHERE target IN (SELECT id FROM target) AND until < ?", ago(int64(rt.o.LockAge))),
 		rt.number(ctx),
 	)
 }
@@ -98,6 +99,7 @@ func (rt *retention) number(ctx context.Context) error {
 		{"plan", "last", "bytes", rt.maxBytes},
 		{"sample", "at", "1", rt.maxRows},
 		{"sample", "at", "bytes", rt.maxBytes},
+		{"lock", "at", "bytes", rt.o.LockBytes},
 	} {
 		all, err := rt.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
 		level := share(all, x.most)
@@ -189,7 +191,8 @@ func (rt *retention) vacuum(ctx context.Context) error {
 
 // Usage is what a kind takes.
 type Usage struct {
-	Kind   string    `json:"kind"` // "states", "states of incidents", "classes", "distributions", "plans", "examples"
+	// Kind is "states", "states of incidents", "classes", "distributions", "plans", "examples" or "locks".
+	Kind   string    `json:"kind"`
 	Bytes  int64     `json:"bytes"`
 	Rows   int64     `json:"rows"`
 	Oldest time.Time `json:"oldest,omitzero"`
@@ -238,6 +241,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 			"sample", "sample_class",
 			"sample_of", "sample_last",
 		}},
+		{"locks", "SELECT count(*), min(at), max(until) FROM lock", []string{"lock", "lock_at", "sqlite_autoindex_lock_1"}},
 	} {
 		u := Usage{Kind: k.kind}
 		var a, b sql.NullInt64

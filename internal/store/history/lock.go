@@ -1,0 +1,248 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/lock"
+)
+
+// lockSQL makes the table of deadlocks and lock waits. It came after the first files of this format: a program that does
+// not know it leaves it alone, and a file without it gets it when it is opened to be written.
+const lockSQL = `
+-- Deadlocks (kind 1), lock waits (2) and deadlocks that were missed (3). key tells those of a kind apart: the same seen
+-- again replaces the one before. pairs are the classes of doc, see lock.Pair. Statements with their literals are in doc
+-- alone.
+CREATE TABLE IF NOT EXISTS lock (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id),
+	kind INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, bytes INTEGER NOT NULL,
+	pairs TEXT NOT NULL, doc TEXT NOT NULL, UNIQUE (target, kind, key));
+CREATE INDEX IF NOT EXISTS lock_at ON lock (target, at, kind, until, bytes);
+`
+
+// Kinds of rows of table lock.
+const (
+	lockDeadlock = 1
+	lockWait     = 2
+	lockMissed   = 3
+)
+
+// longestLock bounds one of them, in bytes.
+const longestLock = 128 << 10
+
+// lockRow is what is kept of one.
+type lockRow struct {
+	kind      int
+	key       string
+	at, until time.Time
+	pairs     []lock.Pair
+	doc       any
+}
+
+// PutLocks keeps what was found of the locks of a target: what was kept before under the same id is replaced, and keeps
+// its time.
+func (h *History) PutLocks(ctx context.Context, target string, seen lock.Seen, waits []lock.Wait) error {
+	const op = "store locks"
+	if target == "" {
+		return errors.New(op + ": there is no target")
+	}
+	var rows []lockRow
+	for _, d := range seen.Deadlocks {
+		rows = append(rows, lockRow{lockDeadlock, d.ID, d.At, d.At, d.Pairs(), d})
+	}
+	for _, m := range seen.Missed {
+		rows = append(rows, lockRow{lockMissed, fmt.Sprint(m.To.UnixMilli()), m.From, m.To, nil, m})
+	}
+	for _, w := range waits {
+		pairs := w.Pairs
+		w.Pairs = nil // kept once
+		rows = append(rows, lockRow{lockWait, w.ID, w.Begin, w.End, pairs, w})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return h.add(ctx, op, func(tx *sql.Tx) error {
+		t, err := h.target(ctx, tx, target)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			doc, err := document(r.doc)
+			if err != nil {
+				return err
+			}
+			if r.pairs == nil {
+				r.pairs = []lock.Pair{}
+			}
+			pairs, err := document(r.pairs)
+			if err != nil || len(doc)+len(pairs) > longestLock {
+				continue // of statements that JSON writes in six bytes each
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO lock (target, kind, key, at, until, bytes, pairs, doc)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target, kind, key) DO UPDATE SET until = excluded.until,
+				bytes = excluded.bytes, pairs = excluded.pairs, doc = excluded.doc`,
+				t, r.kind, r.key, r.at.UnixMilli(), r.until.UnixMilli(), len(doc)+len(pairs)+len(r.key), string(pairs),
+				string(doc)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Locks is what is kept of the locks of a target in a time span.
+type Locks struct {
+	Deadlocks []lock.Deadlock `json:"deadlocks"` // the latest first
+	Waits     []lock.Wait     `json:"waits"`     // the latest first
+	Missed    []lock.Missed   `json:"missed"`    // deadlocks of which nothing could be read
+	// Counts are of all in the span, also of those beyond the limit of the lists.
+	DeadlockCount int    `json:"deadlock_count"`
+	WaitCount     int    `json:"wait_count"`
+	MissedCount   uint64 `json:"missed_count"`
+	// Pairs are the classes that were in each other's way, most deadlocks first, then most time.
+	Pairs []lock.Pair `json:"pairs"`
+}
+
+// mostPairRows bounds the rows whose pairs are summed up, and mostPairs those that are told.
+const (
+	mostPairRows = 20_000
+	mostPairs    = 200
+)
+
+// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the lists
+// are empty.
+func (h *History) Locks(ctx context.Context, target string, from, to time.Time, most int) (Locks, error) {
+	const op = "read locks"
+	out := Locks{Deadlocks: []lock.Deadlock{}, Waits: []lock.Wait{}, Missed: []lock.Missed{}, Pairs: []lock.Pair{}}
+	t, err := h.target(ctx, nil, target)
+	if err != nil || t == 0 {
+		return out, wrap(op, h.path, err)
+	}
+	const where = " FROM lock WHERE target = ? AND at <= ? AND until >= ? AND kind = ?"
+	span := []any{t, to.UnixMilli(), from.UnixMilli()}
+	var pairs []lock.Pair
+	for _, kind := range []int{lockDeadlock, lockWait, lockMissed} {
+		n := 0
+		args := append(span[:3:3], kind)
+		if err := h.db.QueryRowContext(ctx, "SELECT count(*)"+where, args...).Scan(&n); err != nil {
+			return out, wrap(op, h.path, err)
+		}
+		limit := most
+		switch kind {
+		case lockDeadlock:
+			out.DeadlockCount = n
+		case lockWait:
+			out.WaitCount = n
+		default:
+			limit = 1000
+		}
+		if n == 0 {
+			continue
+		}
+		if _, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
+			var doc, p []byte
+			if err := r.Scan(&doc, &p); err != nil {
+				return err
+			}
+			return out.take(kind, doc, p)
+		}, "SELECT doc, pairs"+where+" ORDER BY at DESC LIMIT ?", append(args, limit)...); err != nil {
+			return out, wrap(op, h.path, err)
+		}
+		if kind == lockMissed {
+			continue
+		}
+		if _, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
+			var p []byte
+			var some []lock.Pair
+			if err := r.Scan(&p); err != nil {
+				return err
+			}
+			if err := decode(p, &some); err != nil {
+				return err
+			}
+			if pairs = append(pairs, some...); len(pairs) > 1000 {
+				pairs = lock.Sum(pairs)
+			}
+			return nil
+		}, "SELECT pairs"+where+" ORDER BY at DESC LIMIT ?", append(args, mostPairRows)...); err != nil {
+			return out, wrap(op, h.path, err)
+		}
+	}
+	for _, m := range out.Missed {
+		out.MissedCount += m.Count
+	}
+	pairs = lock.Sum(pairs)
+	out.Pairs = append(out.Pairs, pairs[:min(len(pairs), mostPairs)]...)
+	return out, h.name(ctx, out.Pairs)
+}
+
+// take adds a row.
+func (l *Locks) take(kind int, doc, pairs []byte) error {
+	switch kind {
+	case lockDeadlock:
+		var d lock.Deadlock
+		if err := decode(doc, &d); err != nil {
+			return err
+		}
+		l.Deadlocks = append(l.Deadlocks, d)
+	case lockWait:
+		var w lock.Wait
+		if err := decode(doc, &w); err != nil {
+			return err
+		}
+		if err := decode(pairs, &w.Pairs); err != nil {
+			return err
+		}
+		l.Waits = append(l.Waits, w)
+	default:
+		var m lock.Missed
+		if err := decode(doc, &m); err != nil {
+			return err
+		}
+		l.Missed = append(l.Missed, m)
+	}
+	return nil
+}
+
+// name fills in the fingerprints of pairs that are not known where they were seen.
+func (h *History) name(ctx context.Context, pairs []lock.Pair) error {
+	var ids []string
+	for _, p := range pairs {
+		if p.Blocking != "" && p.BlockingFingerprint == "" {
+			ids = append(ids, p.Blocking)
+		}
+		if p.Blocked != "" && p.BlockedFingerprint == "" {
+			ids = append(ids, p.Blocked)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	prints := map[string]string{}
+	if _, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
+		var id, text string
+		err := r.Scan(&id, &text)
+		prints[id] = text
+		return err
+	}, "SELECT class, fingerprint FROM class WHERE class IN (SELECT value FROM json_each(?)) ORDER BY guessed DESC",
+		string(list)); err != nil {
+		return wrap("read locks", h.path, err)
+	}
+	for i := range pairs {
+		p := &pairs[i]
+		if p.BlockingFingerprint == "" {
+			p.BlockingFingerprint = prints[p.Blocking]
+		}
+		if p.BlockedFingerprint == "" {
+			p.BlockedFingerprint = prints[p.Blocked]
+		}
+	}
+	return nil
+}

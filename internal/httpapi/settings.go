@@ -65,10 +65,13 @@ type entry struct {
 	URL         string `json:"url"`
 	Defaults    string `json:"defaults_file"`
 	PasswordEnv string `json:"password_env"`
+	Redact      bool   `json:"redact"` // keep and show no literal of its statements
 }
 
 func (e entry) target() ledger.Target {
-	return ledger.Target{Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv}
+	return ledger.Target{
+		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv, Redact: e.Redact,
+	}
 }
 
 func (h settingAPI) addTarget(r *http.Request) (any, error) {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -41,17 +42,16 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 	case len(password) > longestPassword || !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		return bad(fmt.Sprintf("the password is longer than %d bytes, or not text", longestPassword), "")
 	}
-	if url == "" {
-		was, err := s.ledger.Target(ctx, name)
-		if err != nil {
-			return was, err
-		}
-		url = was.URL
+	was, err := s.ledger.Target(ctx, name)
+	if err != nil && (url == "" || !errors.Is(err, ledger.ErrNotFound)) {
+		return was, err
 	}
+	url = cmp.Or(url, was.URL)
 	if err := app.CheckName(name); err != nil {
 		return ledger.Target{}, err
 	}
 	t, err := s.app.Allow(ctx, ledger.Target{Name: name, URL: url, Defaults: os.DevNull}) // no password but this one
+	t.Redact = was.Redact
 	if err != nil {
 		return t, err
 	}

@@ -20,7 +20,9 @@ type Settings struct {
 	Every   float64         `json:"every_seconds"` // between two readings of a target
 	Targets []ledger.Target `json:"targets"`       // the inventory
 	// the targets were named when the service was started: the inventory is not followed
-	Fixed   bool        `json:"fixed,omitzero"`
+	Fixed bool `json:"fixed,omitzero"`
+	// Redact says that no literal of any target's statements is kept or shown: dyno serve was started with --redact.
+	Redact  bool        `json:"redact,omitzero"`
 	Keeping []Keeping   `json:"keeping"`
 	Disk    Disk        `json:"disk"`
 	Process OwnProcess  `json:"process"`
@@ -83,7 +85,7 @@ type Elsewhere struct {
 func (s *Service) Settings(ctx context.Context) (Settings, error) {
 	x := Settings{
 		Version: s.app.Version, Home: s.app.Home, Started: s.started, Every: s.Fleet.Every().Seconds(),
-		Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
+		Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0, Redact: s.app.Redact,
 		Writes: []Elsewhere{}, Process: s.own(), Warnings: append([]string{}, s.Warnings()...),
 	}
 	all, err := s.ledger.Targets(ctx)

@@ -148,16 +148,8 @@ stays until its retention ends. docs/access.md says what diagnosis loses by it.`
 	}
 	c.Flags().BoolVar(&off, "off", false, "store and show literals again")
 	c.RunE = func(c *cobra.Command, a []string) error {
-		l, err := e.app.Ledger(c.Context())
+		t, err := app.Inventory{App: e.app}.Redact(c.Context(), a[0], !off)
 		if err != nil {
-			return err
-		}
-		t, err := l.Target(c.Context(), a[0])
-		if err != nil {
-			return err
-		}
-		t.Redact = !off
-		if err := l.PutTarget(c.Context(), t); err != nil {
 			return err
 		}
 		if off {

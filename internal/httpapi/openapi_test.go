@@ -206,6 +206,7 @@ func described() []answered {
 				URL         string `json:"url"`
 				Defaults    string `json:"defaults_file"`
 				PasswordEnv string `json:"password_env"`
+				Redact      bool   `json:"redact"`
 				Replace     bool   `json:"replace"`
 			}{}, gives: ledger.Target{},
 		},
@@ -224,6 +225,15 @@ func described() []answered {
 				Name     string `json:"name"`
 				URL      string `json:"url"`
 				Password string `json:"password"`
+				Redact   bool   `json:"redact"`
+			}{}, gives: ledger.Target{},
+		},
+		{
+			path: "POST /target/redact", room: "settings", about: "From now on stores and shows no literals of a " +
+				"target's statements, or with redact false stores and shows them again. What was stored before stays.",
+			errors: []int{404}, need: []string{"name"}, body: struct {
+				Name   string `json:"name"`
+				Redact bool   `json:"redact"`
 			}{}, gives: ledger.Target{},
 		},
 		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name " +

@@ -29,6 +29,7 @@ func (h settingAPI) routes(v *Server) {
 	v.post("/api/dyno/v1/target/add", h.addTarget)
 	v.post("/api/dyno/v1/target/check", h.checkTarget)
 	v.post("/api/dyno/v1/target/password", h.setPassword)
+	v.post("/api/dyno/v1/target/redact", h.redactTarget)
 	v.post("/api/dyno/v1/target/remove", h.removeTarget)
 	v.post("/api/dyno/v1/retention", h.setRetention)
 }
@@ -107,6 +108,7 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 		Name     string `json:"name"`
 		URL      string `json:"url"`
 		Password string `json:"password"`
+		Redact   bool   `json:"redact"`
 	}
 	err := decodeJSON(r, &x)
 	if err == nil && (x.Name == "" || x.Password == "") {
@@ -115,7 +117,22 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.inventory.SetTargetPassword(r.Context(), x.Name, x.URL, x.Password)
+	return h.inventory.SetTargetPassword(r.Context(), x.Name, x.URL, x.Password, x.Redact)
+}
+
+func (h settingAPI) redactTarget(r *http.Request) (any, error) {
+	var x struct {
+		Name   string `json:"name"`
+		Redact bool   `json:"redact"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && x.Name == "" {
+		err = fmt.Errorf("%w: name is needed", errBadRequest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.inventory.Redact(r.Context(), x.Name, x.Redact)
 }
 
 func (h settingAPI) setRetention(r *http.Request) (any, error) {

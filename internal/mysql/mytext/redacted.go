@@ -3,8 +3,7 @@ package mytext
 import "strings"
 
 // Redacted returns a statement as it may be kept of a server whose statements are redacted: as Redact, and what cannot
-// be read for sure is left out. Where a quote follows a backslash, the sql_mode decides whether a string ends there: the
-// rest is left out. Of a text that begins with no word that statements begin with, nothing is left. Redacting twice is
+// be read for sure is left out, see Certain. Of a text that begins with no word that statements begin with, nothing is left. Redacting twice is
 // redacting once.
 func Redacted(sql string) string {
 	if sql == "" {
@@ -16,13 +15,22 @@ func Redacted(sql string) string {
 	if !verbs[strings.ToLower(verb)] {
 		return "?"
 	}
-	rest := ""
-	for _, unsure := range []string{`\'`, `\"`} {
-		if i := strings.Index(sql, unsure); i >= 0 {
-			sql, rest = sql[:i], "…"
+	sure, rest := Certain(sql), ""
+	if len(sure) < len(sql) {
+		rest = "…"
+	}
+	return string(Redact(nil, []byte(sure))) + rest
+}
+
+// Certain returns the beginning of a statement that reads the same in every sql_mode: it ends within the first string
+// in which a quote follows a backslash, because NO_BACKSLASH_ESCAPES decides whether the string ends there.
+func Certain[T string | []byte](sql T) T {
+	for i := 0; i+1 < len(sql); i++ {
+		if sql[i] == '\\' && (sql[i+1] == '\'' || sql[i+1] == '"') {
+			return sql[:i]
 		}
 	}
-	return string(Redact(nil, []byte(sql))) + rest
+	return sql
 }
 
 // verbs are the words that statements and the statements of stored programs begin with.

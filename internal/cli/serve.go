@@ -97,7 +97,7 @@ the link printed at the start; docs/access.md describes how to give others acces
 		o.Targets, o.Looking, e.app.Redact = targets, looking, *redact
 		f.Visit(func(x *pflag.Flag) { o.Fixed = append(o.Fixed, x.Name) })
 		if o.Series.MaxBytes = int64(size.n); !f.Changed("max-size") {
-			o.Series.MaxBytes = 10 << 30
+			o.Series.MaxBytes = service.SeriesBytes
 		}
 		if write.URL != "" {
 			o.Writes = []remotewrite.Options{write}

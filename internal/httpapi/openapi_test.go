@@ -236,14 +236,17 @@ func described() []answered {
 				Redact bool   `json:"redact"`
 			}{}, gives: ledger.Target{},
 		},
-		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name " +
-			"is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that " +
-			"flag was given, the response is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
-			Name string  `json:"name"`
-			Days float64 `json:"days"`
+		{path: "POST /retention", room: "settings", about: "Changes how much of a kind of data is kept. keep, " +
+			"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, " +
+			"max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response " +
+			"is 409.", errors: []int{409}, need: []string{"name"}, body: struct {
+			Name  string  `json:"name"`
+			Days  float64 `json:"days"`
+			Bytes float64 `json:"bytes"`
 		}{}, gives: struct {
-			Name string  `json:"name"`
-			Days float64 `json:"days"`
+			Name  string  `json:"name"`
+			Days  float64 `json:"days,omitzero"`
+			Bytes float64 `json:"bytes,omitzero"`
 		}{}},
 		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data " +
 			"is kept.", errors: []int{404}, need: []string{"name"}, body: struct {

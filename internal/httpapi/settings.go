@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
@@ -137,13 +138,18 @@ func (h settingAPI) redactTarget(r *http.Request) (any, error) {
 
 func (h settingAPI) setRetention(r *http.Request) (any, error) {
 	var x struct {
-		Name string  `json:"name"`
-		Days float64 `json:"days"`
+		Name  string  `json:"name"`
+		Days  float64 `json:"days,omitzero"`
+		Bytes float64 `json:"bytes,omitzero"`
 	}
-	if err := decodeJSON(r, &x); err != nil {
+	err := decodeJSON(r, &x)
+	if err == nil && strings.HasPrefix(x.Name, "max-") != (x.Bytes != 0) {
+		err = fmt.Errorf("%w: a name with max- takes bytes, any other days", errBadRequest)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return x, h.retention.SetRetention(x.Name, x.Days)
+	return x, h.retention.SetRetention(x.Name, cmp.Or(x.Bytes, x.Days))
 }
 
 func (h settingAPI) removeTarget(r *http.Request) (any, error) {

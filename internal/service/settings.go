@@ -41,6 +41,11 @@ type Keeping struct {
 	Days known.Value[float64] `json:"keep_days,omitzero"`
 	// Limit bounds it on the disk, bytes.
 	Limit known.Value[float64] `json:"limit_bytes,omitzero"`
+	// LimitName is the name under which Limit is set, LimitFixed that a flag of dyno serve was given for it.
+	LimitName  string `json:"limit_name,omitzero"`
+	LimitFixed bool   `json:"limit_fixed,omitzero"`
+	// FullIn is in how many days Limit is reached at the measured growth; unknown where age drops the oldest before.
+	FullIn known.Value[float64] `json:"full_in_days,omitzero"`
 	// Growth is bytes a day, measured; unknown before there is an hour of it.
 	Growth known.Value[float64] `json:"growth_bytes_per_day,omitzero"`
 	// Will is what it comes to at that pace when it is as old as it may get, bytes.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,6 +17,8 @@ type retention struct {
 	*book
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
+	// limits are bytes of states, classes, and each of plans and examples, since Limit; 0: those of Options.
+	limits [3]atomic.Int64
 
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
@@ -42,6 +45,20 @@ func (h *History) Keep(states, classes time.Duration) {
 	h.retention.stateAge.Store(int64(states))
 	h.retention.classAge.Store(int64(classes))
 }
+
+// Limit changes how many bytes of states, of classes, and of plans and examples each are kept, from now on; 0 changes
+// nothing. What is too much goes within a minute, the oldest first.
+func (h *History) Limit(states, classes, plans int64) {
+	for i, n := range []int64{states, classes, plans} {
+		if n > 0 {
+			h.retention.limits[i].Store(n)
+		}
+	}
+}
+
+func (rt *retention) stateBytes() int64 { return cmp.Or(rt.limits[0].Load(), rt.o.StateBytes) }
+func (rt *retention) classBytes() int64 { return cmp.Or(rt.limits[1].Load(), rt.o.ClassBytes) }
+func (rt *retention) planBytes() int64  { return cmp.Or(rt.limits[2].Load(), rt.maxBytes) }
 
 // horizon returns the moment that ages are counted back from. States are the best witness of when this program ran
 // last.
@@ -93,9 +110,9 @@ func (rt *retention) number(ctx context.Context) error {
 		most         int64
 	}{
 		{"plan", "last", "1", rt.maxRows},
-		{"plan", "last", "bytes", rt.maxBytes},
+		{"plan", "last", "bytes", rt.planBytes()},
 		{"sample", "at", "1", rt.maxRows},
-		{"sample", "at", "bytes", rt.maxBytes},
+		{"sample", "at", "bytes", rt.planBytes()},
 	} {
 		all, err := rt.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
 		level := share(all, x.most)

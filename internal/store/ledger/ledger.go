@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
@@ -34,6 +35,8 @@ type Ledger struct {
 	Documents Documents
 	Events    Events
 	end       clock.Horizon // of Expire: what ages are counted back from
+	// mostEvents and mostDiagnoses are bytes, see Limit.
+	mostEvents, mostDiagnoses atomic.Int64
 }
 
 // book is the file that all parts of a ledger share.

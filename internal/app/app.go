@@ -37,6 +37,8 @@ type App struct {
 	Environ func(string) string
 	// AskPassword prompts for a password; nil where nobody can be asked.
 	AskPassword func(prompt string) (string, error)
+	// Redact has no literal of any server's statements kept or shown, whatever the inventory says of the server.
+	Redact bool
 
 	swept sync.Once // sandboxes of the dead are gone
 
@@ -172,6 +174,7 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (endpoint.S
 	if err != nil {
 		return spec, err
 	}
+	spec.Redact = spec.Redact || a.Redact
 	if own, ok := a.ownSandbox(ctx, spec); ok {
 		spec.ServerUID, spec.ExplainSchemas = own.ServerUID, own.ExplainSchemas
 	}
@@ -319,7 +322,7 @@ func (a *App) Locate(ctx context.Context, text string, login *Login) (endpoint.S
 	if err != nil {
 		return spec, fmt.Errorf("inventory entry %s: %w", e.Name, err)
 	}
-	spec.Name = e.Name
+	spec.Name, spec.Redact = e.Name, e.Redact
 	if e.Defaults != "" && login.DefaultsFile == "" {
 		login.DefaultsFile = e.Defaults
 	}

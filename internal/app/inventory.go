@@ -43,6 +43,21 @@ func (a Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool)
 	return t, err
 }
 
+// Redact has a target's statements lose their literals from now on, before anything keeps or shows them, or keep them
+// again. What was stored before stays. Of an unknown name it returns ledger.ErrNotFound.
+func (a Inventory) Redact(ctx context.Context, name string, redact bool) (ledger.Target, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return ledger.Target{}, err
+	}
+	t, err := l.Target(ctx, name)
+	if err != nil {
+		return t, err
+	}
+	t.Redact = redact
+	return t, l.PutTarget(ctx, t)
+}
+
 // Remembered returns what the inventory has under a name; of a name that it has not, a zero Target.
 func (a Inventory) Remembered(ctx context.Context, name string) (ledger.Target, error) {
 	l, err := a.Ledger(ctx)

@@ -70,8 +70,17 @@ func (a Stores) Usage(ctx context.Context) ([]Kept, error) {
 			all = append(all, Kept{Kind: "log and free pages", Path: a.HistoryPath(), Bytes: spare})
 		}
 	}
+	rows, err := a.ledgerUsage(ctx)
+	if err != nil {
+		return all, err
+	}
 	for _, d := range []struct{ kind, path string }{{"ledger", a.LedgerPath()}, {"users", a.AccessPath()}} {
 		if n, newest := database(d.path); n > 0 {
+			if d.kind == "ledger" {
+				for _, k := range rows {
+					all, n = append(all, k), max(0, n-k.Bytes)
+				}
+			}
 			all = append(all, Kept{Kind: d.kind, Path: d.path, Bytes: n, Newest: newest})
 		}
 	}
@@ -81,6 +90,23 @@ func (a Stores) Usage(ctx context.Context) ([]Kept, error) {
 		}
 	}
 	return all, nil
+}
+
+// ledgerUsage tells what the kinds of the ledger take that grow; "ledger" is then the rest.
+func (a Stores) ledgerUsage(ctx context.Context) (all []Kept, err error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := l.Usage(ctx)
+	for _, k := range kinds {
+		if k.Rows > 0 {
+			all = append(all, Kept{
+				Kind: k.Kind, Path: a.LedgerPath(), Bytes: k.Bytes, Rows: k.Rows, Oldest: k.Oldest, Newest: k.Newest,
+			})
+		}
+	}
+	return all, err
 }
 
 // database returns what an SQLite file takes together with its write-ahead log, and when either was written.

@@ -63,6 +63,8 @@ the link printed at the start; docs/access.md describes how to give others acces
 	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "retention of query classes, aggregated further with age "+
 		"(default 400d)")
 	f.DurationVar(&o.LockWait, "lock-wait", time.Second, "store lock waits of at least this long, see dyno locks")
+	redact := f.Bool("redact", false, "store, show and send no literals of statements, of any target; "+
+		"dyno target redact does it for one")
 	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "run a diagnosis of every target when it is first seen and then "+
 		"this often (about 0.2s of server CPU each); 0: only on request")
 	f.StringVar(&write.URL, "remote-write", "", "also send all samples to this URL: Prometheus, VictoriaMetrics, Mimir")
@@ -93,10 +95,10 @@ the link printed at the start; docs/access.md describes how to give others acces
 		if err := cmp.Or(watchable(o.Watching, sources), door.check(), servable(f), bad); err != nil {
 			return err
 		}
-		o.Targets, o.Looking = targets, looking
+		o.Targets, o.Looking, e.app.Redact = targets, looking, *redact
 		f.Visit(func(x *pflag.Flag) { o.Fixed = append(o.Fixed, x.Name) })
 		if o.Series.MaxBytes = int64(size.n); !f.Changed("max-size") {
-			o.Series.MaxBytes = 10 << 30
+			o.Series.MaxBytes = service.SeriesBytes
 		}
 		if write.URL != "" {
 			o.Writes = []remotewrite.Options{write}

@@ -20,10 +20,10 @@ import (
 )
 
 func newTargetCommand(e *env) *cobra.Command {
-	return group("target", "the inventory of servers: add, ls, rm; check what is observable, trust a certificate, "+
-		"print grants",
-		newTargetAddCommand(e), newTargetLsCommand(e), newTargetRmCommand(e), newTargetCheckCommand(e),
-		newTargetTrustCommand(e), newTargetGrantsCommand(e))
+	return group("target", "the inventory of servers: add, ls, rm; redact statements, check what is observable, trust "+
+		"a certificate, print grants",
+		newTargetAddCommand(e), newTargetLsCommand(e), newTargetRmCommand(e), newTargetRedactCommand(e),
+		newTargetCheckCommand(e), newTargetTrustCommand(e), newTargetGrantsCommand(e))
 }
 
 func newTargetAddCommand(e *env) *cobra.Command {
@@ -41,6 +41,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 	}
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
+	c.Flags().BoolVar(&t.Redact, "redact", false, "store and show no literals of its statements")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the server that has NAME")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
@@ -48,6 +49,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 		if err != nil {
 			return err
 		}
+		t.Redact = t.Redact || was.Redact && !c.Flags().Changed("redact") // it is not lost by the way
 		t, err := app.Inventory{App: e.app}.AddTarget(c.Context(), t, replace)
 		if errors.Is(err, app.ErrTargetExists) {
 			return usagef("%w; Fix: choose another name, or use --replace", err)
@@ -124,10 +126,41 @@ func newTargetLsCommand(e *env) *cobra.Command {
 				case t.Defaults != "":
 					from = "login from " + t.Defaults
 				}
+				if t.Redact {
+					from = strings.TrimPrefix(from+", statements redacted", ", ")
+				}
 				return fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from)
 			}, "The inventory is empty. `dyno target add NAME URL` adds a server.")
 		},
 	}
+}
+
+func newTargetRedactCommand(e *env) *cobra.Command {
+	var off bool
+	c := &cobra.Command{
+		Use:   "redact NAME",
+		Short: "store and show no literals of a server's statements from now on",
+		Long: `From now on every command and a running dyno serve replace the literals of the server's statements by ? before
+anything is stored or shown: in sessions, examples, plans, deadlocks, events and diagnoses. What was stored before
+stays until its retention ends. docs/access.md says what diagnosis loses by it.`,
+		Example: "  dyno target redact shop\n  dyno target redact shop --off",
+		Args:    args(1, 1),
+	}
+	c.Flags().BoolVar(&off, "off", false, "store and show literals again")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		t, err := app.Inventory{App: e.app}.Redact(c.Context(), a[0], !off)
+		if err != nil {
+			return err
+		}
+		if off {
+			e.remark("Literals of %s are stored and shown.", t.Name)
+		} else {
+			e.remark("Literals of %s are no longer stored or shown. What was stored before stays until its retention "+
+				"ends.", t.Name)
+		}
+		return nil
+	}
+	return c
 }
 
 func newTargetRmCommand(e *env) *cobra.Command {

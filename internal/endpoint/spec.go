@@ -68,6 +68,8 @@ type Spec struct {
 	// ExplainSchemas names the schemas, with commas between them, whose routines and views are trusted: plans are asked
 	// for there whatever the account may execute. AllSchemas stands for all.
 	ExplainSchemas string `json:"explain_schemas,omitzero"`
+	// Redact has the server's answers lose the literals of statements before anything keeps or shows them.
+	Redact bool `json:"redact,omitzero"`
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
 	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached

@@ -206,6 +206,7 @@ func described() []answered {
 				URL         string `json:"url"`
 				Defaults    string `json:"defaults_file"`
 				PasswordEnv string `json:"password_env"`
+				Redact      bool   `json:"redact"`
 				Replace     bool   `json:"replace"`
 			}{}, gives: ledger.Target{},
 		},
@@ -224,16 +225,28 @@ func described() []answered {
 				Name     string `json:"name"`
 				URL      string `json:"url"`
 				Password string `json:"password"`
+				Redact   bool   `json:"redact"`
 			}{}, gives: ledger.Target{},
 		},
-		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name " +
-			"is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that " +
-			"flag was given, the response is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
-			Name string  `json:"name"`
-			Days float64 `json:"days"`
+		{
+			path: "POST /target/redact", room: "settings", about: "From now on stores and shows no literals of a " +
+				"target's statements, or with redact false stores and shows them again. What was stored before stays.",
+			errors: []int{404}, need: []string{"name"}, body: struct {
+				Name   string `json:"name"`
+				Redact bool   `json:"redact"`
+			}{}, gives: ledger.Target{},
+		},
+		{path: "POST /retention", room: "settings", about: "Changes how much of a kind of data is kept. keep, " +
+			"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, " +
+			"max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response " +
+			"is 409.", errors: []int{409}, need: []string{"name"}, body: struct {
+			Name  string  `json:"name"`
+			Days  float64 `json:"days"`
+			Bytes float64 `json:"bytes"`
 		}{}, gives: struct {
-			Name string  `json:"name"`
-			Days float64 `json:"days"`
+			Name  string  `json:"name"`
+			Days  float64 `json:"days,omitzero"`
+			Bytes float64 `json:"bytes,omitzero"`
 		}{}},
 		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data " +
 			"is kept.", errors: []int{404}, need: []string{"name"}, body: struct {

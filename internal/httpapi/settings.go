@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
@@ -29,6 +30,7 @@ func (h settingAPI) routes(v *Server) {
 	v.post("/api/dyno/v1/target/add", h.addTarget)
 	v.post("/api/dyno/v1/target/check", h.checkTarget)
 	v.post("/api/dyno/v1/target/password", h.setPassword)
+	v.post("/api/dyno/v1/target/redact", h.redactTarget)
 	v.post("/api/dyno/v1/target/remove", h.removeTarget)
 	v.post("/api/dyno/v1/retention", h.setRetention)
 }
@@ -65,10 +67,13 @@ type entry struct {
 	URL         string `json:"url"`
 	Defaults    string `json:"defaults_file"`
 	PasswordEnv string `json:"password_env"`
+	Redact      bool   `json:"redact"` // keep and show no literal of its statements
 }
 
 func (e entry) target() ledger.Target {
-	return ledger.Target{Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv}
+	return ledger.Target{
+		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv, Redact: e.Redact,
+	}
 }
 
 func (h settingAPI) addTarget(r *http.Request) (any, error) {
@@ -104,6 +109,7 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 		Name     string `json:"name"`
 		URL      string `json:"url"`
 		Password string `json:"password"`
+		Redact   bool   `json:"redact"`
 	}
 	err := decodeJSON(r, &x)
 	if err == nil && (x.Name == "" || x.Password == "") {
@@ -112,18 +118,38 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.inventory.SetTargetPassword(r.Context(), x.Name, x.URL, x.Password)
+	return h.inventory.SetTargetPassword(r.Context(), x.Name, x.URL, x.Password, x.Redact)
+}
+
+func (h settingAPI) redactTarget(r *http.Request) (any, error) {
+	var x struct {
+		Name   string `json:"name"`
+		Redact bool   `json:"redact"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && x.Name == "" {
+		err = fmt.Errorf("%w: name is needed", errBadRequest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.inventory.Redact(r.Context(), x.Name, x.Redact)
 }
 
 func (h settingAPI) setRetention(r *http.Request) (any, error) {
 	var x struct {
-		Name string  `json:"name"`
-		Days float64 `json:"days"`
+		Name  string  `json:"name"`
+		Days  float64 `json:"days,omitzero"`
+		Bytes float64 `json:"bytes,omitzero"`
 	}
-	if err := decodeJSON(r, &x); err != nil {
+	err := decodeJSON(r, &x)
+	if err == nil && strings.HasPrefix(x.Name, "max-") != (x.Bytes != 0) {
+		err = fmt.Errorf("%w: a name with max- takes bytes, any other days", errBadRequest)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return x, h.retention.SetRetention(x.Name, x.Days)
+	return x, h.retention.SetRetention(x.Name, cmp.Or(x.Bytes, x.Days))
 }
 
 func (h settingAPI) removeTarget(r *http.Request) (any, error) {

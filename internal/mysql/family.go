@@ -61,7 +61,7 @@ func (Family) Open(ctx context.Context, s endpoint.Spec) (family.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	return Server{t}, nil
+	return Server{t, &examples{}}, nil
 }
 
 // Programs says how the family's programs log in.

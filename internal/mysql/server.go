@@ -28,7 +28,10 @@ import (
 )
 
 // Server is a server of the family: it implements family.Server and all tasks of that package.
-type Server struct{ *target.Target }
+type Server struct {
+	*target.Target
+	real *examples // of a server whose statements are redacted
+}
 
 var (
 	_ family.Server     = Server{}
@@ -77,12 +80,20 @@ func (s Server) Classes(ctx context.Context, closely bool) (family.Classes, erro
 	case !s.Has(target.HasStatementDigests):
 		o.Interval = 250 * time.Millisecond // looking is all there is
 	}
-	return digestsource.Open(ctx, s.Target, o)
+	c, err := digestsource.Open(ctx, s.Target, o)
+	if err != nil || !s.Spec().Redact {
+		return c, err
+	}
+	return redactedClasses{c, s.real}, nil
 }
 
 // Plans implements family.Planner.
 func (s Server) Plans(ctx context.Context) (family.Plans, error) {
-	return capture.NewExplainer(ctx, s.Target)
+	x, err := capture.NewExplainer(ctx, s.Target)
+	if err != nil || !s.Spec().Redact {
+		return x, err
+	}
+	return redactedPlans{x, s.real}, nil
 }
 
 // Explainable implements family.Planner.
@@ -98,7 +109,8 @@ func (s Server) Load() load.Server { return loader.Server{T: s.Target} }
 func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, error) {
 	kept, _ := o.Memory.(*catalog.Cache)
 	return capture.Take(ctx, s.Target, capture.Options{
-		Window: o.Window, Top: o.Top, Redact: o.Redact, Progress: o.Progress, Catalog: kept, Home: o.Home,
+		Window: o.Window, Top: o.Top, Redact: o.Redact || s.Spec().Redact, Progress: o.Progress, Catalog: kept,
+		Home: o.Home,
 	})
 }
 
@@ -111,7 +123,8 @@ func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) er
 // Digest implements family.Digester.
 func (s Server) Digest(ctx context.Context, o family.Listen) (digest.Report, []source.Source, error) {
 	var l digestsource.LiveOptions
-	l.Window, l.Progress, l.Redact, l.Limit, l.OrderBy = o.Window, o.Progress, o.Redact, o.Limit, o.OrderBy
+	l.Window, l.Progress, l.Limit, l.OrderBy = o.Window, o.Progress, o.Limit, o.OrderBy
+	l.Redact = o.Redact || s.Spec().Redact
 	r, sources, err := digestsource.Live(ctx, s.Target, l)
 	if err == nil && o.Explain && ctx.Err() == nil {
 		err = s.ExplainDigest(ctx, &r)

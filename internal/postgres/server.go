@@ -75,6 +75,6 @@ func (s Server) Changer() change.Changer { return pgchange.On(s.Target) }
 // Look implements family.Looker.
 func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, error) {
 	return capture.Observe(ctx, s.Target, capture.Options{
-		Window: o.Window, Top: o.Top, Redact: o.Redact, Progress: o.Progress, Home: o.Home,
+		Window: o.Window, Top: o.Top, Redact: o.Redact || s.Spec().Redact, Progress: o.Progress, Home: o.Home,
 	})
 }

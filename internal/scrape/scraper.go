@@ -42,6 +42,7 @@ type Scraper struct {
 	states  []*turn
 	buf     []metric.Sample // of Run, used again in each round
 	down    outage
+	redact  func(*reading.Reading)
 }
 
 // New returns a scraper of the parts that o names. It connects when it first reads.
@@ -64,7 +65,7 @@ func New(p Parts, o Options) (*Scraper, error) {
 	if p.Errors == nil {
 		p.Errors = plainErrors{}
 	}
-	s := &Scraper{link: p.Light, heavy: p.Heavy, errs: p.Errors, timeout: o.Timeout, meter: o.Meter}
+	s := &Scraper{link: p.Light, heavy: p.Heavy, errs: p.Errors, timeout: o.Timeout, meter: o.Meter, redact: p.Redact}
 	for i, e := range p.Entries {
 		l := s.link
 		if e.Cost == Heavy {
@@ -291,6 +292,9 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		sources[i] = st.source()
 	}
 	r.Samples, r.Sources = out, sources
+	if s.redact != nil {
+		s.redact(&r)
+	}
 	return r
 }
 

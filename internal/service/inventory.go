@@ -61,6 +61,15 @@ func (s *Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool
 	return t, nil
 }
 
+// Redact has a target's statements lose their literals from now on, or keep them again. What was stored before stays.
+func (s *Inventory) Redact(ctx context.Context, name string, redact bool) (ledger.Target, error) {
+	t, err := app.Inventory{App: s.app}.Redact(ctx, name, redact)
+	if err == nil {
+		s.fleet.followed(ctx, t)
+	}
+	return t, err
+}
+
 // RemoveTarget takes a server off the inventory. What was stored about it stays.
 func (s *Inventory) RemoveTarget(ctx context.Context, name string) error {
 	if err := s.ledger.RemoveTarget(ctx, name); err != nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -26,9 +27,11 @@ func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "k
 
 // SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
 // inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
-// without one it must be there. The file names where the password goes and how that is verified, so that allow holds it
+// without one it must be there. With redact its statements are redacted from now on. The file names where the password goes and how that is verified, so that allow holds it
 // to that place. Errors for what is written wrongly are of kind BadTarget, ledger.ErrNotFound is for an unknown name.
-func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
+func (s *Inventory) SetTargetPassword(
+	ctx context.Context, name, url, password string, redact bool,
+) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
 		return ledger.Target{}, &endpoint.Error{
 			Op: "store a password", Kind: endpoint.BadTarget,
@@ -41,17 +44,16 @@ func (s *Inventory) SetTargetPassword(ctx context.Context, name, url, password s
 	case len(password) > longestPassword || !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		return bad(fmt.Sprintf("the password is longer than %d bytes, or not text", longestPassword), "")
 	}
-	if url == "" {
-		was, err := s.ledger.Target(ctx, name)
-		if err != nil {
-			return was, err
-		}
-		url = was.URL
+	was, err := s.ledger.Target(ctx, name)
+	if err != nil && (url == "" || !errors.Is(err, ledger.ErrNotFound)) {
+		return was, err
 	}
+	url = cmp.Or(url, was.URL)
 	if err := app.CheckName(name); err != nil {
 		return ledger.Target{}, err
 	}
 	t, err := s.app.Allow(ctx, ledger.Target{Name: name, URL: url, Defaults: os.DevNull}) // no password but this one
+	t.Redact = was.Redact || redact
 	if err != nil {
 		return t, err
 	}

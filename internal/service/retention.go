@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
@@ -27,9 +29,11 @@ type Retention struct {
 	o       *Options // Series and History, under mu
 	series  *series.Store
 	history *history.History
+	ledger  *ledger.Ledger
 	fleet   *Fleet
 
 	mu   sync.Mutex
+	read time.Time // when the file of retention was written that is in effect
 	at   time.Time
 	kept []Keeping // measured at at
 }
@@ -65,12 +69,50 @@ func usualAge(name string) time.Duration {
 	}[name]
 }
 
-// fillAges puts the usual ages where nothing says.
-func fillAges(so *series.Options, ho *history.Options) {
-	for name, age := range ages(so, ho) {
+// sizes are how many bytes of each kind of data are kept, by the name that the file of retention has for it.
+func sizes(o *Options) map[string]*int64 {
+	return map[string]*int64{
+		"max-series": &o.Series.SecondBytes, "max-minutes": &o.Series.MinuteBytes, "max-states": &o.History.StateBytes,
+		"max-classes": &o.History.ClassBytes, "max-plans": &o.History.PlanBytes, "max-events": &o.EventBytes,
+		"max-diagnoses": &o.DiagnosisBytes, "max-incidents": &o.History.PinnedBytes, "max-locks": &o.History.LockBytes,
+	}
+}
+
+// usualSize is how many bytes of a kind are kept where nothing says; of series 0, no bound.
+func usualSize(name string) int64 {
+	return map[string]int64{
+		"max-states": 2 << 30, "max-classes": 1 << 30, "max-plans": 256 << 20, "max-events": ledger.EventBytes,
+		"max-diagnoses": ledger.DiagnosisBytes, "max-incidents": 256 << 20, "max-locks": 64 << 20,
+	}[name]
+}
+
+// leastSize is the least that a size may be set to: of series the last half hour is always kept, and takes so much.
+func leastSize(name string) float64 {
+	if name == "max-series" {
+		return 100 << 20
+	}
+	return 1 << 20
+}
+
+const mostSize = 1 << 50
+
+// fixed reports whether a flag of dyno serve outranks what is set under a name.
+func fixed(flags []string, name string) bool {
+	return slices.Contains(flags, name) || (name == "max-series" || name == "max-minutes") &&
+		slices.Contains(flags, "max-size")
+}
+
+// fill puts the usual ages and sizes where nothing says.
+func fill(o *Options) {
+	for name, age := range ages(&o.Series, &o.History) {
 		*age = cmp.Or(*age, usualAge(name))
 	}
-	so.MinuteRetention = max(so.MinuteRetention, so.Retention) // as the store does
+	o.Series.MinuteRetention = max(o.Series.MinuteRetention, o.Series.Retention) // as the store does
+	o.Series.SecondBytes = cmp.Or(o.Series.SecondBytes, o.Series.MaxBytes/5*4)
+	o.Series.MinuteBytes = cmp.Or(o.Series.MinuteBytes, o.Series.MaxBytes/5)
+	for name, size := range sizes(o) {
+		*size = cmp.Or(*size, usualSize(name))
+	}
 }
 
 // applyRetention puts into the options of the stores what was set while serving, except what the command line fixes.
@@ -80,11 +122,16 @@ func applyRetention(a *app.App, o *Options) error {
 		return err
 	}
 	for name, age := range ages(&o.Series, &o.History) {
-		if days := kept[name]; days >= leastDays && days <= mostDays && !slices.Contains(o.Fixed, name) {
+		if days := kept[name]; days >= leastDays && days <= mostDays && !fixed(o.Fixed, name) {
 			*age = ofDays(days)
 		}
 	}
-	fillAges(&o.Series, &o.History)
+	for name, size := range sizes(o) {
+		if n := kept[name]; n >= leastSize(name) && n <= mostSize && !fixed(o.Fixed, name) {
+			*size = int64(n)
+		}
+	}
+	fill(o)
 	return nil
 }
 
@@ -125,39 +172,99 @@ func putRetention(a *app.App, kept map[string]float64) error {
 	return os.Rename(fresh, retentionPath(a))
 }
 
-// SetRetention changes for how many days a kind of data is kept, at once and for later starts: name is the flag of dyno
-// serve without its dashes. Errors: ErrBadRetention, and ErrFixedRetention where that flag was given.
-func (s *Retention) SetRetention(name string, days float64) error {
-	if !(days >= leastDays && days <= mostDays) {
-		return fmt.Errorf("%w: days is from 0.042, which is an hour, to %d", ErrBadRetention, mostDays)
-	}
+// SetRetention changes how much of a kind of data is kept, at once and for later starts. name is the flag of dyno serve
+// without its dashes and value days, or name is max-series, max-minutes, max-states, max-classes, max-plans, max-events,
+// max-incidents, max-locks or max-diagnoses and value bytes. Errors: ErrBadRetention, and ErrFixedRetention where a flag was given for it.
+func (s *Retention) SetRetention(name string, value float64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	so, ho := s.o.Series, s.o.History
-	age, ok := ages(&so, &ho)[name]
+	if fixed(s.o.Fixed, name) {
+		return fmt.Errorf("%w: dyno serve was started with a flag for it; change it there, or start without it",
+			ErrFixedRetention)
+	}
+	if err := WriteRetention(s.app, name, value); err != nil {
+		return err
+	}
+	return s.apply()
+}
+
+// WriteRetention is SetRetention for later starts, and within seconds for a dyno serve that runs.
+func WriteRetention(a *app.App, name string, value float64) error {
+	var o Options
+	age, ok := ages(&o.Series, &o.History)[name]
+	size, sized := sizes(&o)[name]
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: unknown setting %q; keep, keep-minutes, keep-states and keep-classes can be set",
-			ErrBadRetention, name)
-	case slices.Contains(s.o.Fixed, name):
-		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it",
-			ErrFixedRetention, name)
+	case !ok && !sized:
+		return fmt.Errorf("%w: unknown setting %q; %s can be set", ErrBadRetention, name, strings.Join(slices.Sorted(
+			maps.Keys(merged(ages(&o.Series, &o.History), sizes(&o)))), ", "))
+	case ok && !(value >= leastDays && value <= mostDays):
+		return fmt.Errorf("%w: days is from 0.042, which is an hour, to %d", ErrBadRetention, mostDays)
+	case sized && !(value >= leastSize(name) && value <= mostSize):
+		return fmt.Errorf("%w: bytes is from %.0f to %d", ErrBadRetention, leastSize(name), int64(mostSize))
 	}
-	if *age = ofDays(days); so.MinuteRetention < so.Retention && name == "keep-minutes" {
-		return fmt.Errorf("%w: minutes cannot be kept shorter than seconds", ErrBadRetention)
-	}
-	so.MinuteRetention = max(so.MinuteRetention, so.Retention)
-	kept, err := retention(s.app)
+	kept, err := retention(a)
 	if err != nil {
 		return err
 	}
-	kept[name] = days
-	if err := putRetention(s.app, kept); err != nil {
+	if err := applyRetention(a, &o); err != nil {
 		return err
 	}
-	s.o.Series, s.o.History, s.kept = so, ho, nil
+	if ok {
+		if *age = ofDays(value); o.Series.MinuteRetention < o.Series.Retention && name == "keep-minutes" {
+			return fmt.Errorf("%w: minutes cannot be kept shorter than seconds", ErrBadRetention)
+		}
+	} else {
+		*size = int64(value)
+	}
+	kept[name] = value
+	if err := os.MkdirAll(filepath.Dir(retentionPath(a)), 0o700); err != nil {
+		return fmt.Errorf("store the retention: %w", err)
+	}
+	return putRetention(a, kept)
+}
+
+// merged returns the names of both.
+func merged(ages map[string]*time.Duration, sizes map[string]*int64) map[string]bool {
+	all := map[string]bool{}
+	for name := range ages {
+		all[name] = true
+	}
+	for name := range sizes {
+		all[name] = true
+	}
+	return all
+}
+
+// follow puts in effect what another process has written into the file of retention. It reports whether there was
+// anything.
+func (s *Retention) follow() (changed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := os.Stat(retentionPath(s.app))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case i.ModTime().Equal(s.read):
+		return false, nil
+	}
+	s.read = i.ModTime()
+	return true, s.apply()
+}
+
+// apply puts in effect what is in the file of retention. Of s.mu.
+func (s *Retention) apply() error {
+	if err := applyRetention(s.app, s.o); err != nil {
+		return err
+	}
+	so, ho := s.o.Series, s.o.History
+	s.kept = nil
 	s.series.Keep(so.Retention, so.MinuteRetention)
+	s.series.Limit(so.SecondBytes, so.MinuteBytes)
 	s.history.Keep(ho.StateAge, ho.ClassAge)
+	s.history.Limit(ho.StateBytes, ho.ClassBytes, ho.PlanBytes, ho.PinnedBytes, ho.LockBytes)
+	s.ledger.Limit(s.o.EventBytes, s.o.DiagnosisBytes)
 	return nil
 }
 
@@ -174,19 +281,36 @@ func (s *Retention) keeping(ctx context.Context) ([]Keeping, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := keepingOf(kept, s.o.Series, s.o.History)
+	all := keepingOf(kept, *s.o)
 	for i, k := range all {
 		all[i].Fixed = slices.Contains(s.o.Fixed, strings.TrimPrefix(k.Flag, "--"))
+		all[i].LimitFixed = fixed(s.o.Fixed, k.LimitName)
 	}
 	s.share(ctx, all)
 	s.kept, s.at = all, time.Now()
 	return all, nil
 }
 
+// Usage is what is kept with what bounds it, as a dyno serve without flags has it.
+func Usage(ctx context.Context, a *app.App) ([]Keeping, error) {
+	o := Options{Series: series.Options{MaxBytes: SeriesBytes}}
+	if err := applyRetention(a, &o); err != nil {
+		return nil, err
+	}
+	kept, err := app.Stores{App: a}.Usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keepingOf(kept, o), nil
+}
+
+// SeriesBytes is what series take at most where nothing says, of which minutes have a fifth.
+const SeriesBytes = 10 << 30
+
 // keepingOf puts beside what is kept how long it stays and what that will come to.
-func keepingOf(kept []app.Kept, so series.Options, ho history.Options) []Keeping {
-	fillAges(&so, &ho)
-	days := func(d time.Duration) known.Value[float64] { return known.Of(d.Hours() / 24) }
+func keepingOf(kept []app.Kept, o Options) []Keeping {
+	fill(&o)
+	of, most := ages(&o.Series, &o.History), sizes(&o)
 	all := []Keeping{}
 	for _, k := range kept {
 		x := Keeping{Kept: k}
@@ -194,30 +318,43 @@ func keepingOf(kept []app.Kept, so series.Options, ho history.Options) []Keeping
 			x.Growth = known.Of(k.PerDay)
 		}
 		x.PerDay = 0 // reported once
+		flag, limit := "", ""
 		switch k.Kind {
 		case "series, every second":
-			x.Flag, x.Days = "--keep", days(so.Retention)
-			if so.MaxBytes > 0 {
-				x.Limit = known.Of(float64(so.MaxBytes) * 0.8)
-			}
+			flag, limit = "keep", "max-series"
 		case "series, by the minute":
-			x.Flag, x.Days = "--keep-minutes", days(so.MinuteRetention)
-			if so.MaxBytes > 0 {
-				x.Limit = known.Of(float64(so.MaxBytes) * 0.2)
-			}
+			flag, limit = "keep-minutes", "max-minutes"
 		case "states":
-			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge),
-				known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
+			flag, limit = "keep-states", "max-states"
 		case "classes":
-			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
-				known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
+			flag, limit = "keep-classes", "max-classes"
 		case "states of incidents":
-			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
-				known.Of(float64(cmp.Or(ho.PinnedBytes, 256<<20)))
+			flag, limit = "keep-classes", "max-incidents"
 		case "locks":
-			x.Days, x.Limit = days(cmp.Or(ho.LockAge, 400*24*time.Hour)), known.Of(float64(cmp.Or(ho.LockBytes, 64<<20)))
+			x.Days, limit = known.Of(cmp.Or(o.History.LockAge, 400*24*time.Hour).Hours()/24), "max-locks"
 		case "plans", "examples":
-			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge)
+			flag, limit = "keep-classes", "max-plans"
+		case "events":
+			limit = "max-events"
+		case "diagnoses and reports":
+			limit = "max-diagnoses"
+		}
+		if age, ok := of[flag]; ok {
+			x.Flag, x.Days = "--"+flag, known.Of(age.Hours()/24)
+		}
+		if n, ok := most[limit]; ok {
+			x.LimitName = limit
+			if *n > 0 {
+				x.Limit = known.Of(float64(*n))
+			}
+		}
+		if g, ok := x.Growth.Get(); ok {
+			if l, ok := x.Limit.Get(); ok {
+				left := max(0, (l-float64(k.Bytes))/g)
+				if d, ok := x.Days.Get(); !ok || float64(k.Bytes)/g+left < d { // else age drops it before
+					x.FullIn = known.Of(left)
+				}
+			}
 		}
 		if g, ok := x.Growth.Get(); ok {
 			if d, ok := x.Days.Get(); ok {

@@ -34,7 +34,10 @@ type Options struct {
 	Series  series.Options
 	History history.Options
 	// Fixed are the flags, without dashes, whose retention in Series and History outranks what SetRetention kept.
-	Fixed   []string
+	Fixed []string
+	// EventBytes and DiagnosisBytes bound what the ledger keeps, see ledger.Ledger.Limit; 0 is the usual.
+	EventBytes, DiagnosisBytes int64
+
 	Reserve reserve.Reserve       // of the disk that all stores leave to others
 	Writes  []remotewrite.Options // where samples go besides; Cursor and Log are filled in
 	Log     *slog.Logger
@@ -146,7 +149,7 @@ func (s *Service) wire() {
 	s.Inventory = &Inventory{
 		app: s.app, ledger: s.ledger, log: s.log, looking: s.o.Looking, fleet: s.Fleet, trouble: &s.trouble,
 	}
-	s.Retention = &Retention{app: s.app, o: &s.o, series: s.Series, history: s.History, fleet: s.Fleet}
+	s.Retention = &Retention{app: s.app, o: &s.o, series: s.Series, history: s.History, ledger: s.ledger, fleet: s.Fleet}
 }
 
 // asScraped gives a series the labels that a Prometheus which scrapes would give it, as queries of Dyno's own show it.
@@ -237,6 +240,11 @@ func (s *Service) Run(ctx context.Context) error {
 	defer func() { <-kept }()
 	var said warned
 	for tidied := (time.Time{}); ; {
+		if changed, err := s.Retention.follow(); err != nil {
+			s.trouble.say(s.log, "the retention stays as it was", err)
+		} else if changed {
+			tidied = time.Time{}
+		}
 		if time.Since(tidied) > time.Hour {
 			tidied = time.Now()
 			s.Events.expire(ctx, clock.Now())

@@ -20,7 +20,9 @@ type Settings struct {
 	Every   float64         `json:"every_seconds"` // between two readings of a target
 	Targets []ledger.Target `json:"targets"`       // the inventory
 	// the targets were named when the service was started: the inventory is not followed
-	Fixed   bool        `json:"fixed,omitzero"`
+	Fixed bool `json:"fixed,omitzero"`
+	// Redact says that no literal of any target's statements is kept or shown: dyno serve was started with --redact.
+	Redact  bool        `json:"redact,omitzero"`
 	Keeping []Keeping   `json:"keeping"`
 	Disk    Disk        `json:"disk"`
 	Process OwnProcess  `json:"process"`
@@ -39,6 +41,11 @@ type Keeping struct {
 	Days known.Value[float64] `json:"keep_days,omitzero"`
 	// Limit bounds it on the disk, bytes.
 	Limit known.Value[float64] `json:"limit_bytes,omitzero"`
+	// LimitName is the name under which Limit is set, LimitFixed that a flag of dyno serve was given for it.
+	LimitName  string `json:"limit_name,omitzero"`
+	LimitFixed bool   `json:"limit_fixed,omitzero"`
+	// FullIn is in how many days Limit is reached at the measured growth; unknown where age drops the oldest before.
+	FullIn known.Value[float64] `json:"full_in_days,omitzero"`
 	// Growth is bytes a day, measured; unknown before there is an hour of it.
 	Growth known.Value[float64] `json:"growth_bytes_per_day,omitzero"`
 	// Will is what it comes to at that pace when it is as old as it may get, bytes.
@@ -83,7 +90,7 @@ type Elsewhere struct {
 func (s *Service) Settings(ctx context.Context) (Settings, error) {
 	x := Settings{
 		Version: s.app.Version, Home: s.app.Home, Started: s.started, Every: s.Fleet.Every().Seconds(),
-		Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
+		Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0, Redact: s.app.Redact,
 		Writes: []Elsewhere{}, Process: s.own(), Warnings: append([]string{}, s.Warnings()...),
 	}
 	all, err := s.ledger.Targets(ctx)

@@ -20,7 +20,7 @@ func TestKeepingOf(t *testing.T) {
 	const day = 24 * time.Hour
 	f := func(k app.Kept, so series.Options, ho history.Options, days, will known.Value[float64]) {
 		t.Helper()
-		x := keepingOf([]app.Kept{k}, so, ho)[0]
+		x := keepingOf([]app.Kept{k}, Options{Series: so, History: ho})[0]
 		if x.Days != days || x.Will != will {
 			t.Errorf("%+v: kept %v days, will take %v; want %v, %v", k, x.Days, x.Will, days, will)
 		}

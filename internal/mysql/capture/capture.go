@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
@@ -246,10 +247,15 @@ func redact(s *snapshot.Snapshot) {
 		s.Classes[i].Example = ""
 	}
 	for i := range s.Plans {
-		s.Plans[i].Raw, s.Plans[i].Error = "", withoutValues(s.Plans[i].Error)
+		RedactPlan(&s.Plans[i])
 	}
 	for i := range s.Moments {
-		withhold(&s.Moments[i])
+		mysqlsources.Redact(&s.Moments[i])
+	}
+	for name := range s.Variables {
+		if mysqlsources.HoldsStatement(name) && s.Variables[name] != "" {
+			s.Variables[name] = "(withheld)"
+		}
 	}
 	for i := range s.Programs {
 		s.Programs[i].Body = ""
@@ -258,6 +264,22 @@ func redact(s *snapshot.Snapshot) {
 		for j := range s.Tables[i].Triggers {
 			s.Tables[i].Triggers[j].Body = ""
 		}
+	}
+}
+
+// RedactPlan takes out of a plan what may hold values of users: the server's text, which has the conditions, and what it
+// says of a statement that it refuses.
+func RedactPlan(p *explain.Plan) {
+	p.Raw, p.Error = "", withoutValues(p.Error)
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		extra := slices.Clone(p.Steps[i].Extra)
+		for j, x := range extra { // "Using pushed condition (`a` = 5)"
+			if strings.Contains(x, "condition (") {
+				extra[j], _, _ = strings.Cut(x, " (")
+			}
+		}
+		p.Steps[i].Extra = extra
 	}
 }
 

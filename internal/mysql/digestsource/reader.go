@@ -78,8 +78,9 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	a := &asker{Asker: t.Asker(target.SessionOptions{Limit: 2 * o.Timeout}, nil)}
 	r := &Reader{
 		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
-		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[source.Name]*source.Source{},
-		mu: make(chan struct{}, 1), dist: distributions{every: o.Distributions},
+		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a, t.Spec().Redact),
+		state: map[source.Name]*source.Source{},
+		mu:    make(chan struct{}, 1), dist: distributions{every: o.Distributions},
 	}
 	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
 		r.state[n] = &source.Source{Name: n, State: source.OK}
@@ -493,7 +494,7 @@ func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 		return nil, nil
 	}
 	began := time.Now()
-	log, note, err := r.log.since(ownLog{r.t.Owns, r.t.Sent()})
+	log, note, err := r.log.since(ownLog{r.t.Owns, r.t.Sent(), r.t.Spec().Redact})
 	if err != nil {
 		r.logFailed(r.log.path, err)
 		return nil, nil

@@ -705,7 +705,7 @@ func (b *builder) finish() digest.Report {
 }
 
 // redacted takes the literals out of a statement.
-func redacted(sql string) string { return string(mytext.Redact(nil, []byte(sql))) }
+func redacted(sql string) string { return mytext.Redacted(sql) }
 
 // item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a
 // fingerprint has lost the digits of names.

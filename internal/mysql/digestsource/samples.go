@@ -51,6 +51,7 @@ type samples struct {
 	running map[uint64]*execution // by QUERY_ID, or by connection where there is none
 	texts   int                   // bytes of theirs
 	own     map[string]bool       // keys of statements that were seen in sessions of a Dyno that is not known
+	redact  bool                  // classes are told by what reads the same in every sql_mode
 	last    time.Time             // of the last look
 	looks   int
 	took    time.Duration
@@ -84,7 +85,9 @@ type execution struct {
 	killed     bool
 }
 
-func newSamples(a *asker) *samples { return &samples{ask: a, own: map[string]bool{}} }
+func newSamples(a *asker, redact bool) *samples {
+	return &samples{ask: a, own: map[string]bool{}, redact: redact}
+}
 
 // prepare decides what to read; like every source it selects the columns that exist.
 func (s *samples) prepare(ctx context.Context, pfs bool) error {
@@ -319,6 +322,9 @@ func clipped(s string, n int) string {
 func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	sql := e.text
 	fp := mytext.Fingerprint(sql)
+	if s.redact {
+		fp = mytext.Fingerprint(mytext.Certain(sql))
+	}
 	id := class.ID(fp)
 	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
 		// How often a known session sends it is known. Of the others it is a server's word that they are Dyno's.

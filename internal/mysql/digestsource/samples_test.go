@@ -11,7 +11,7 @@ import (
 // TestSamplesHaveABoundInBytes: what a server tells of its statements is kept while they run, and
 // of their classes until the window ends.
 func TestSamplesHaveABoundInBytes(t *testing.T) {
-	s := newSamples(nil)
+	s := newSamples(nil, false)
 	s.queryID = true
 	s.begin(time.Now())
 	row := func(id int, user, host, schema, sql string) {

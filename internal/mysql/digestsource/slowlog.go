@@ -157,6 +157,8 @@ type grouping struct {
 type ownLog struct {
 	owns func(id uint64, user, host string) bool
 	sent map[string]uint64 // of target.Sent
+	// redact leaves out of statements what does not read the same in every sql_mode, see mytext.Certain
+	redact bool
 }
 
 func newGrouping(own ownLog) *grouping {
@@ -183,6 +185,9 @@ func (g *grouping) read(f io.ReaderAt, from, to int64) error {
 		}
 		p.Reset(x.data, from+x.offset, state)
 		for p.Next(&e) {
+			if g.own.redact {
+				e.SQL = mytext.Certain(e.SQL)
+			}
 			g.of(string(e.DB)).Add(p, &e, 0)
 		}
 		for _, s := range p.Skipped() {

@@ -71,7 +71,7 @@ func grouped(t *testing.T, log string, own ...string) *grouping {
 	for _, q := range own {
 		m[class.Key(mytext.Fingerprint(q))] = 1
 	}
-	g := newGrouping(ownLog{dynos, m})
+	g := newGrouping(ownLog{owns: dynos, sent: m})
 	if err := g.read(strings.NewReader(log), 0, int64(len(log))); err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,28 @@ func TestRedact(t *testing.T) {
 	f("", "")
 }
 
+func TestRedacted(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		got := Redacted(in)
+		if got != want {
+			t.Errorf("%q\n got  %q\n want %q", in, got, want)
+		}
+		if again := Redacted(got); again != got {
+			t.Errorf("%q: redacted twice: %q", got, again)
+		}
+	}
+	f("", "")
+	f("/* a */ SELECT 'x', 5 FROM t", " SELECT ?, ? FROM t")
+	f("(SELECT 1) UNION (SELECT 2)", "(SELECT ?) UNION (SELECT ?)")
+	// With NO_BACKSLASH_ESCAPES the first string ends before AND, and secret is in the second.
+	f(`SELECT a FROM t WHERE b = 'c:\' AND d = 'secret # x'`, "SELECT a FROM t WHERE b = ?…")
+	f(`SELECT a FROM t WHERE b = "c:\" AND d = 'secret # x'`, "SELECT a FROM t WHERE b = ?…")
+	f("my secret was pasted here", "?")
+	f("SELEC 'secret'", "?")
+	f("5 secret", "?")
+}
+
 func FuzzRedact(f *testing.F) {
 	for _, p := range corpus(f) {
 		f.Add(p.SQL)

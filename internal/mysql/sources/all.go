@@ -24,7 +24,11 @@ func Measure(ctx context.Context, t *target.Target, o scrape.Options, rounds int
 // partsOf makes what a scraper needs of a server.
 func partsOf(t *target.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
-	return scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
+	p := scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
+	if t.Spec().Redact {
+		p.Redact = redact
+	}
+	return p
 }
 
 // meanings tells what the errors of a target's connections mean.

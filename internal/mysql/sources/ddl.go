@@ -111,7 +111,7 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 		} else if e != nil { // the same statement once more
 			d.end(k, d.last)
 		}
-		line := strings.Join(strings.Fields(string(mytext.Redact(nil, []byte(s.SQL)))), " ")
+		line := strings.Join(strings.Fields(mytext.Redacted(s.SQL)), " ")
 		e := &event.Event{At: began, Kind: event.DDL, Text: state.Clip(line, ddlText)}
 		d.running[k] = e
 		if !d.kind(began, line) {

@@ -365,9 +365,6 @@ func redact(s *snapshot.Snapshot) {
 		}
 	}
 	for i := range s.Moments {
-		m := &s.Moments[i]
-		for j, x := range m.Sessions {
-			m.Sessions[j].SQL, m.Sessions[j].Last = pgtext.Fingerprint(x.SQL), pgtext.Fingerprint(x.Last)
-		}
+		sources.Redact(&s.Moments[i])
 	}
 }

@@ -43,6 +43,27 @@ func TestFingerprint(t *testing.T) {
 	f("", "", " ; ", "-- nothing")
 }
 
+func TestRedacted(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		got := pgtext.Redacted(in)
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+		if again := pgtext.Redacted(got); again != got {
+			t.Errorf("%s: redacted twice: %s", got, again)
+		}
+	}
+	f("", "")
+	f("(SELECT 'x' /* secret */)", "(select ? )")
+	// With standard_conforming_strings off the first string ends after AND, and secret is in the second.
+	f(`SELECT a FROM t WHERE b = 'c:\' AND d = 'secret'`, "select a from t where b = ?…")
+	f(`SELECT a FROM t WHERE b = E'it\'s' AND d = 'secret'`, "select a from t where b = ?…")
+	f("autovacuum: VACUUM public.t", "autovacuum: vacuum public.t")
+	f("my secret was pasted here", "?")
+	f("'secret'", "?")
+}
+
 func TestOwn(t *testing.T) {
 	for _, sql := range []string{
 		pgtext.Tagged("capture", "SELECT 1"), "/* dyno:scrape */ select 1", " -- a\n select /* dyno:x */ 1",

@@ -23,7 +23,11 @@ func Measure(ctx context.Context, t *conn.Target, o scrape.Options, rounds int) 
 // partsOf makes what a scraper needs of a server.
 func partsOf(t *conn.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
-	return scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
+	p := scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
+	if t.Spec().Redact {
+		p.Redact = redact
+	}
+	return p
 }
 
 // meanings says what the errors of a target's sessions mean.

@@ -26,6 +26,7 @@ type Options struct {
 	MinuteAge   time.Duration // of classes by the minute; 0 is 8 days
 	ClassAge    time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
 	ClassBytes  int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
+	PlanBytes   int64         // of plans, and as much of examples, of all targets together; 0 is 256 MiB
 	LockAge     time.Duration // of deadlocks and lock waits; 0 is 400 days
 	LockBytes   int64         // of those of all targets together; 0 is 64 MiB
 	Reach       time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
@@ -59,6 +60,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LockBytes <= 0 {
 		o.LockBytes = 64 << 20
+	}
+	if o.PlanBytes <= 0 {
+		o.PlanBytes = maxBytes
 	}
 	if o.BufferBytes <= 0 {
 		o.BufferBytes = 16 << 20
@@ -102,7 +106,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	b := &book{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path)}
 	h := &History{
 		book: b, flush: make(chan struct{}, 1), targets: map[string]int64{}, waiting: queue{most: b.o.BufferBytes},
-		retention: retention{book: b, maxRows: maxRows, maxBytes: maxBytes},
+		retention: retention{book: b, maxRows: maxRows, maxBytes: b.o.PlanBytes},
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)

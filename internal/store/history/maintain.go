@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,6 +17,9 @@ type retention struct {
 	*book
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
+	// limits are bytes of states, classes, each of plans and examples, the states of incidents, and locks, since Limit;
+	// 0: those of Options.
+	limits [5]atomic.Int64
 
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
@@ -43,6 +47,23 @@ func (h *History) Keep(states, classes time.Duration) {
 	h.retention.stateAge.Store(int64(states))
 	h.retention.classAge.Store(int64(classes))
 }
+
+// Limit changes how many bytes of states, of classes, of plans and examples each, of the states of incidents, and of
+// deadlocks and lock waits are kept, from now on; 0 changes nothing. What is too much goes within a minute, the oldest
+// first.
+func (h *History) Limit(states, classes, plans, pinned, locks int64) {
+	for i, n := range []int64{states, classes, plans, pinned, locks} {
+		if n > 0 {
+			h.retention.limits[i].Store(n)
+		}
+	}
+}
+
+func (rt *retention) stateBytes() int64 { return cmp.Or(rt.limits[0].Load(), rt.o.StateBytes) }
+func (rt *retention) classBytes() int64 { return cmp.Or(rt.limits[1].Load(), rt.o.ClassBytes) }
+func (rt *retention) planBytes() int64  { return cmp.Or(rt.limits[2].Load(), rt.maxBytes) }
+func (rt *retention) pinBytes() int64   { return cmp.Or(rt.limits[3].Load(), rt.o.PinnedBytes) }
+func (rt *retention) lockBytes() int64  { return cmp.Or(rt.limits[4].Load(), rt.o.LockBytes) }
 
 // horizon returns the moment that ages are counted back from. States are the best witness of when this program ran
 // last.
@@ -96,10 +117,10 @@ func (rt *retention) number(ctx context.Context) error {
 		most         int64
 	}{
 		{"plan", "last", "1", rt.maxRows},
-		{"plan", "last", "bytes", rt.maxBytes},
+		{"plan", "last", "bytes", rt.planBytes()},
 		{"sample", "at", "1", rt.maxRows},
-		{"sample", "at", "bytes", rt.maxBytes},
-		{"lock", "at", "bytes", rt.o.LockBytes},
+		{"sample", "at", "bytes", rt.planBytes()},
+		{"lock", "at", "bytes", rt.lockBytes()},
 	} {
 		all, err := rt.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
 		level := share(all, x.most)

@@ -109,7 +109,7 @@ func (rt *retention) sizeOfPinned(ctx context.Context) error {
 		incident string
 		bytes    int64
 	}
-	level := share(all, rt.o.PinnedBytes)
+	level := share(all, rt.pinBytes())
 	for _, u := range all {
 		if u.n <= level {
 			continue

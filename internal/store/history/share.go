@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/store/reserve"
 )
 
 // What is bounded for all targets together is shared: a target may take what none of the others needs, but one that
@@ -25,22 +27,13 @@ func sum(all []use) (n int64) {
 	return n
 }
 
-// share returns how much each may keep so that all together keep to the bound: what some do not need of their equal
-// parts is shared by the rest.
+// share is reserve.Share of what the targets take.
 func share(all []use, bound int64) int64 {
 	ns := make([]int64, len(all))
 	for i, u := range all {
 		ns[i] = u.n
 	}
-	slices.Sort(ns)
-	for i, n := range ns {
-		part := bound / int64(len(ns)-i)
-		if n > part {
-			return part
-		}
-		bound -= n
-	}
-	return math.MaxInt64 // all fit
+	return reserve.Share(ns, bound)
 }
 
 // sizeOfStates drops the oldest states of targets that take more than their share.
@@ -50,7 +43,7 @@ func (rt *retention) sizeOfStates(ctx context.Context) error {
 	if err != nil {
 		return wrap("measure history", rt.path, err)
 	}
-	level := share(all, rt.o.StateBytes)
+	level := share(all, rt.stateBytes())
 	for _, u := range all {
 		for _, from := range []struct{ find, drop string }{
 			{"SELECT id, bytes FROM pack WHERE target = ? ORDER BY last LIMIT 100", "DELETE FROM pack WHERE id = ?"},
@@ -171,7 +164,7 @@ func (rt *retention) classBound(ctx context.Context) (int64, error) {
 	if err := rt.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM target").Scan(&size); err != nil {
 		return 0, wrap("measure history", rt.path, err)
 	}
-	if size > rt.o.ClassBytes/4 && (rt.measured.IsZero() || time.Since(rt.measured) > time.Hour) {
+	if size > rt.classBytes()/4 && (rt.measured.IsZero() || time.Since(rt.measured) > time.Hour) {
 		bytes := int64(0)
 		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1", "class_key", "spread"} {
 			n, err := rt.pages(ctx, name)
@@ -183,9 +176,9 @@ func (rt *retention) classBound(ctx context.Context) (int64, error) {
 		rt.scale, rt.measured = float64(bytes)/float64(size), time.Now()
 	}
 	if rt.scale == 0 { // far from the bound
-		return rt.o.ClassBytes, nil
+		return rt.classBytes(), nil
 	}
-	return int64(float64(rt.o.ClassBytes) / rt.scale), nil
+	return int64(float64(rt.classBytes()) / rt.scale), nil
 }
 
 // sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
@@ -35,6 +36,8 @@ type Ledger struct {
 	Events    Events
 	Incidents Incidents
 	end       clock.Horizon // of Expire: what ages are counted back from
+	// mostEvents and mostDiagnoses are bytes, see Limit.
+	mostEvents, mostDiagnoses atomic.Int64
 }
 
 // book is the file that all parts of a ledger share.

@@ -13,6 +13,7 @@ type Target struct {
 	URL         string `json:"url"` // without a password
 	Defaults    string `json:"defaults_file,omitzero"`
 	PasswordEnv string `json:"password_env,omitzero"` // name of the environment variable that holds the password
+	Redact      bool   `json:"redact,omitzero"`       // no literal of its statements is kept or shown
 }
 
 // PutTarget stores t, replacing the one of the same name. A URL with a password is refused with ErrSecret.

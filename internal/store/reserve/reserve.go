@@ -4,6 +4,8 @@ package reserve
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -80,4 +82,18 @@ func (r Reserve) Check(dir string, more int64) error {
 		"other programs. Fix: free some space, "+
 		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
+}
+
+// Share returns how much each of several may keep, which take ns, so that all together keep to a bound: what some do not
+// need of their equal parts is shared by the rest. All fit with math.MaxInt64.
+func Share(ns []int64, bound int64) int64 {
+	ns = slices.Sorted(slices.Values(ns))
+	for i, n := range ns {
+		part := bound / int64(len(ns)-i)
+		if n > part {
+			return part
+		}
+		bound -= n
+	}
+	return math.MaxInt64
 }

@@ -223,11 +223,13 @@ func unused(db *tsdb.DB, from, to int64) bool {
 	})
 }
 
-// expiry tells which blocks of a database are to go: what is older than age, in nanoseconds, then what is more than its
-// size.
-func expiry(options Options, age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
+// bounds are what a level keeps: an age in nanoseconds, and bytes, 0 for no bound.
+type bounds struct{ age, bytes *atomic.Int64 }
+
+// expiry tells which blocks of a database are to go: what is too old, then the oldest of what is too large.
+func expiry(options Options, b bounds, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
 	return func(blocks []*tsdb.Block) map[ulid.ULID]struct{} {
-		gone, keep := map[ulid.ULID]struct{}{}, time.Duration(age.Load())
+		gone, keep := map[ulid.ULID]struct{}{}, time.Duration(b.age.Load())
 		if len(blocks) == 0 {
 			return gone
 		}
@@ -244,9 +246,12 @@ func expiry(options Options, age *atomic.Int64, h *clock.Horizon, db *atomic.Poi
 				gone[m.ULID] = struct{}{}
 			}
 		}
-		if db := db.Load(); db != nil {
-			for id := range tsdb.BeyondSizeRetention(db, blocks) {
-				gone[id] = struct{}{}
+		if db, most := db.Load(), b.bytes.Load(); db != nil && most > 0 {
+			size := db.Head().Size()
+			for _, x := range blocks {
+				if size += x.Size(); size > most {
+					gone[x.Meta().ULID] = struct{}{}
+				}
 			}
 		}
 		return gone

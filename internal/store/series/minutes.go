@@ -51,10 +51,10 @@ const (
 	longSpan = 6 * time.Hour
 )
 
-func minutesOptions(options Options) *tsdb.Options {
+func minutesOptions() *tsdb.Options {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = 0 // see expiry
-	o.MaxBytes = options.MaxBytes / 5
+	o.MaxBytes = 0          // see expiry
 	o.MinBlockDuration = (2 * time.Hour).Milliseconds()
 	o.MaxBlockDuration = 81 * o.MinBlockDuration
 	o.StripeSize = 512

@@ -19,6 +19,8 @@ type Options struct {
 	// looked at once a minute and whole blocks are dropped, so that it may be passed for a while by what half an hour
 	// writes.
 	MaxBytes int64
+	// SecondBytes and MinuteBytes bound the levels in place of their parts of MaxBytes; 0 is that part.
+	SecondBytes, MinuteBytes int64
 	// Reserve is the space on the disk that the store leaves to others: with less it refuses to write (ErrFull) until
 	// there is somewhat more. What is stored stays.
 	Reserve reserve.Reserve

@@ -16,6 +16,7 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,6 +105,7 @@ type Store struct {
 	readers sync.RWMutex // read-locked by every querier: the database is closed when all have ended
 	// keepSeconds and keepMinutes are how long the levels are kept, nanoseconds: as in options until Keep changes them.
 	keepSeconds, keepMinutes atomic.Int64
+	mostSeconds, mostMinutes atomic.Int64 // bytes, 0 for no bound: as in options until Limit changes them
 	// Ages are counted back from these, see expiry.
 	secondsEnd, minutesEnd clock.Horizon
 
@@ -190,6 +192,8 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 		stop: func() {},
 	}
 	s.Keep(s.options.Retention, s.options.MinuteRetention)
+	most := s.options.MaxBytes
+	s.Limit(cmp.Or(s.options.SecondBytes, most/5*4), cmp.Or(s.options.MinuteBytes, most/5))
 	if s.lock, err = acquire(dir); err != nil {
 		return nil, err
 	}
@@ -215,11 +219,11 @@ func (s *Store) load() error {
 		return failed("open", s.dir, err)
 	}
 	s.alive = &alive{of: map[string]weight{}}
-	seconds, err := s.database(s.dir, secondsOptions(s.options, s.alive), &s.keepSeconds, &s.secondsEnd)
+	seconds, err := s.database(s.dir, secondsOptions(s.alive), bounds{&s.keepSeconds, &s.mostSeconds}, &s.secondsEnd)
 	if err != nil {
 		return err
 	}
-	minutes, err := s.database(dir, minutesOptions(s.options), &s.keepMinutes, &s.minutesEnd)
+	minutes, err := s.database(dir, minutesOptions(), bounds{&s.keepMinutes, &s.mostMinutes}, &s.minutesEnd)
 	if err != nil {
 		return errors.Join(err, seconds.Close())
 	}
@@ -236,8 +240,8 @@ func (s *Store) unload() (err error) {
 	return err
 }
 
-// database opens the database in dir, which is the store's or below it, for what is as old as keep at most.
-func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *clock.Horizon) (*tsdb.DB, error) {
+// database opens the database in dir, which is the store's or below it, which keeps to keep.
+func (s *Store) database(dir string, o *tsdb.Options, keep bounds, end *clock.Horizon) (*tsdb.DB, error) {
 	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
 	spans, torn, err := scan(dir)
 	if err != nil {
@@ -267,10 +271,10 @@ func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *c
 
 // secondsOptions are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a
 // head of half an hour keeps both memory and the time to open low.
-func secondsOptions(options Options, alive *alive) *tsdb.Options {
+func secondsOptions(alive *alive) *tsdb.Options {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = 0 // see expiry
-	o.MaxBytes = options.MaxBytes / 5 * 4
+	o.MaxBytes = 0
 	o.MinBlockDuration = (30 * time.Minute).Milliseconds()
 	o.MaxBlockDuration = 27 * o.MinBlockDuration // 13.5 h
 	o.StripeSize = 512
@@ -289,6 +293,13 @@ func secondsOptions(options Options, alive *alive) *tsdb.Options {
 func (s *Store) Keep(seconds, minutes time.Duration) {
 	s.keepSeconds.Store(int64(seconds))
 	s.keepMinutes.Store(int64(max(seconds, minutes)))
+}
+
+// Limit changes how many bytes of seconds and of minutes are kept, from now on; 0 is no bound. The oldest blocks go
+// within minutes, except the last half hour.
+func (s *Store) Limit(seconds, minutes int64) {
+	s.mostSeconds.Store(seconds)
+	s.mostMinutes.Store(minutes)
 }
 
 // Dir returns the directory of the store.

@@ -317,7 +317,6 @@ func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	writer.SetMaxOpenConns(1)
-	}
 	f.db, f.writer = db, writer
 	return db, nil
 }

@@ -76,6 +76,12 @@ export interface paths {
         /** Stores the password of a target in a file that only Dyno's account can read, and sends it only to the target's address. With url the target gets that address, and is added if none has that name. No response contains the password. */
         post: operations["postTargetPassword"];
     };
+    "/api/dyno/v1/target/redact": {
+        parameters: {
+        };
+        /** From now on stores and shows no literals of a target's statements, or with redact false stores and shows them again. What was stored before stays. */
+        post: operations["postTargetRedact"];
+    };
     "/api/dyno/v1/retention": {
         parameters: {
         };
@@ -2791,6 +2797,8 @@ export interface components {
             targets: components["schemas"]["Target"][];
             /** @description the targets were named when the service was started: the inventory is not followed */
             fixed?: boolean;
+            /** @description Redact says that no literal of any target's statements is kept or shown: dyno serve was started with --redact. */
+            redact?: boolean;
             keeping: components["schemas"]["Keeping"][];
             disk: components["schemas"]["Disk"];
             process: components["schemas"]["OwnProcess"];
@@ -3013,6 +3021,8 @@ export interface components {
             defaults_file?: string;
             /** @description name of the environment variable that holds the password */
             password_env?: string;
+            /** @description no literal of its statements is kept or shown */
+            redact?: boolean;
         };
         TargetRow: {
             name: string;
@@ -3867,6 +3877,7 @@ export interface operations {
                     url: string;
                     defaults_file?: string;
                     password_env?: string;
+                    redact?: boolean;
                     replace?: boolean;
                 };
             };
@@ -3894,6 +3905,8 @@ export interface operations {
                     url?: string;
                     defaults_file?: string;
                     password_env?: string;
+                    /** @description keep and show no literal of its statements */
+                    redact?: boolean;
                 };
             };
         };
@@ -3919,6 +3932,31 @@ export interface operations {
                     name: string;
                     url?: string;
                     password: string;
+                    redact?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Target"];
+                };
+            };
+        };
+    };
+    postTargetRedact: {
+        parameters: {
+            header?: {
+                /** @description the session's csrf, as GET session returns it; required with a session, not with a token */
+                "X-Dyno-CSRF"?: components["parameters"]["csrf"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    redact?: boolean;
                 };
             };
         };

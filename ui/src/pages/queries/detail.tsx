@@ -156,7 +156,7 @@ function Content(p: ContentProps) {
           <Unobservable what="Statements with their values"
             why={v.class.origin === 'pg_stat_statements' ? 'pg_stat_statements stores statements without their values.'
               : 'No example captured yet: examples are kept for the heaviest classes, as the server shows them. ' +
-              'With redaction, none are kept.'} />
+              'Of a redacted target they are kept without their values.'} />
         ) : <div class="stack">{v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}</div>}
       </section>
     </article>

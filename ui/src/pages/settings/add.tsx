@@ -32,6 +32,7 @@ export function AddServer(
   const [file, setFile] = useState(was === 'file' ? (of?.defaults_file ?? '') : '')
   const [env, setEnv] = useState(of?.password_env ?? '')
   const [password, setPassword] = useState('')
+  const [redact, setRedact] = useState(of?.redact ?? false)
   const [checked, setChecked] = useState<Checked>()
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState<'' | 'check' | 'add'>('')
@@ -46,6 +47,7 @@ export function AddServer(
     name: called, url, ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
     ...(way === 'env' && env.trim() ? { password_env: env.trim() } : {}),
     ...(way === 'none' ? { defaults_file: '/dev/null' } : {}),
+    ...(redact ? { redact } : {}),
   })
   const ready = url !== '' && !secret && !(way === 'file' && file.trim() === '') &&
     !(way === 'env' && env.trim() === '')
@@ -75,7 +77,7 @@ export function AddServer(
     setError(undefined)
     try {
       const t = tests ? await post('target/add', { ...entry(), replace: of !== undefined })
-        : await post('target/password', { name: called, url, password })
+        : await post('target/password', { name: called, url, password, redact })
       setPassword('')
       reloadTargets()
       done(t.name)
@@ -179,6 +181,12 @@ export function AddServer(
           </label>
         )}
       </fieldset>
+      {of === undefined && (
+        <label title="Replaces literals by ? before anything is stored or shown">
+          <input type="checkbox" name="redact" checked={redact}
+            onChange={(e) => setRedact(e.currentTarget.checked)} /> Redact: store and show no literals of its statements
+        </label>
+      )}
       {secret && (
         <Notice tone="warn">
           Take the password out of the address: addresses are shown. Enter it below, or name a file like

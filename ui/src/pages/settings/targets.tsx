@@ -43,6 +43,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
   const [open, setOpen] = useParam('open')
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState('')
+  const [redacting, setRedacting] = useState<Entry>()
   const [editing, setEditing] = useState<Entry>()
   const home = settings.value?.home ?? ''
   const entries = settings.value?.targets ?? []
@@ -80,10 +81,15 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
           <header>
             <h2>{safe(at.name)}</h2>
             <Up t={at} />
+            {(at.entry?.redact || settings.value?.redact) && <Badge tone="good">redacted</Badge>}
             <span class="grow mono cut dim">{safe(at.entry?.url ?? '')}</span>
             <a class="button small" href={href('overview', { target: at.name }, [])}>Open</a>
             {at.entry && settings.value && (
               <Button small icon="settings" why={whyNot()} onClick={() => setEditing(at.entry)}>Edit</Button>
+            )}
+            {at.entry && !settings.value?.redact && (
+              <Button small why={whyNot()} onClick={() => setRedacting(at.entry)}>
+                {at.entry.redact ? 'Stop redacting' : 'Redact'}</Button>
             )}
             {at.entry && (
               <Button small kind="danger" why={whyNot()} onClick={() => setRemoving(at.name)}>Remove</Button>
@@ -115,6 +121,18 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
         <Dialog title={`Edit ${safe(editing.name)}`} wide lock onClose={() => setEditing(undefined)}>
           <AddServer done={edited} taken={[]} of={editing} home={home} />
         </Dialog>
+      )}
+      {redacting && (
+        <Confirm title={`${redacting.redact ? 'Stop redacting' : 'Redact'} ${redacting.name}?`}
+          yes={redacting.redact ? 'Stop redacting' : 'Redact'} onClose={() => setRedacting(undefined)}
+          run={async () => {
+            await post('target/redact', { name: redacting.name, redact: !redacting.redact })
+            settings.reload()
+          }}>
+          <p>{redacting.redact ? 'Literals of its statements are stored and shown again.'
+            : 'From now on no literals of its statements are stored or shown. What was stored before stays until ' +
+              'its retention ends.'}</p>
+        </Confirm>
       )}
       {removing && (
         <Confirm title={`Stop watching ${removing}?`} yes="Remove" danger onClose={() => setRemoving('')}

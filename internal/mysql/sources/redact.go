@@ -1,21 +1,47 @@
-package capture
+package sources
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// withhold takes out of a moment what may hold values of users.
-func withhold(x *state.State) {
-	for i, s := range x.Sessions { // the list is the moment's own since Cap
-		if s.SQL != "" {
-			x.Sessions[i].SQL = mytext.Fingerprint(s.SQL)
+// redact takes the literals of statements out of a reading before anything else sees it. The other texts of a reading
+// hold none: names, the server's own words, and errors that answer Dyno's own statements.
+func redact(r *reading.Reading) {
+	if r.State != nil {
+		Redact(r.State)
+	}
+	for i := range r.Events { // schema changes have lost theirs, see ddlWatch
+		e := &r.Events[i]
+		name, _, _ := strings.Cut(e.Text, " ")
+		if e.Kind == event.Config && HoldsStatement(name) {
+			e.Text = name + " changed"
 		}
-		if s.Last != "" {
-			x.Sessions[i].Last = mytext.Fingerprint(s.Last)
+	}
+}
+
+// HoldsStatement reports whether a variable's value is statements.
+func HoldsStatement(variable string) bool {
+	return slices.Contains([]string{"init_connect", "init_slave", "init_replica"}, variable)
+}
+
+// Redact takes out of a state what may hold values of users: literals of statements, names of user locks, and of
+// InnoDB's report on itself all but the structure of the latest deadlock.
+func Redact(x *state.State) {
+	x.Sessions, x.Waits = slices.Clone(x.Sessions), slices.Clone(x.Waits) // the sources read theirs again
+	for i := range x.Sessions {
+		s := &x.Sessions[i]
+		s.SQL, s.Last = mytext.Redacted(s.SQL), mytext.Redacted(s.Last)
+	}
+	for i := range x.Waits {
+		if x.Waits[i].Kind == state.UserLock && x.Waits[i].Object != "" {
+			x.Waits[i].Object = "?"
 		}
 	}
 	x.EngineStatus = deadlockOnly(x.EngineStatus)

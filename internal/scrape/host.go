@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -42,12 +41,13 @@ var modes = func() (ls [8]metric.Labels) {
 func (s *hostSource) Name() source.Name { return source.Host }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if !s.place.local(ctx) {
-		return remote("the machine")
-	}
-	r, err := host.Read()
+	f, err := s.place.machine(ctx, at, "the machine")
 	if err != nil {
 		return err
+	}
+	r, err := f.Read()
+	if err != nil {
+		return s.place.gone(err)
 	}
 	put := func(name string, kind metric.Kind, ls metric.Labels, v float64) {
 		emit(metric.Sample{Name: name, Labels: ls, Kind: kind, At: at, Value: v})
@@ -62,7 +62,7 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 		put("node_cpu_seconds_total", metric.Counter, modes[i], notBack(&s.last[i], v, s.cpus))
 	}
 	if at-s.cpusAt >= 60_000 || at < s.cpusAt { // CPUs are seldom added
-		if all, err := host.CPUs(); err == nil {
+		if all, err := f.CPUs(); err == nil {
 			s.cpus, s.cpusAt = len(all), at
 		}
 	}

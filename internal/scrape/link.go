@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // Parts are what one scraper needs of a server: a family of servers fills them in. A source asks on the link of its
@@ -14,6 +15,8 @@ type Parts struct {
 	Light   Link    // that light sources ask on; never nil
 	Heavy   Link    // that heavy ones ask on, so that these hold nobody up; nil where there are none
 	Errors  Errors  // nil where errors say all themselves, as *endpoint.Error
+	// Remote is read by entries of Machine; nil for none. The scraper begins its turns, and closes it.
+	Remote *host.Remote
 }
 
 // Entry is a source with how it is read.

@@ -168,7 +168,6 @@ func observe(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsh
 	}
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
-	s.Target.Local = s.Host.ServerPID != 0
 	o.Progress.Report(progress.Progress{
 		Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 		Done: 1, Total: 1, End: true,
@@ -204,11 +203,11 @@ func describe(t *target.Target) snapshot.Target {
 }
 
 func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home string) snapshot.Host {
-	pid, ok := t.LocalPID(ctx)
-	if !ok {
-		return snapshot.Host{}
-	}
-	h, err := host.Snapshot(pid, t.Facts().Datadir, home)
+	spec := t.Spec()
+	h, seen, err := host.Of(ctx, host.Server{
+		Local: t.LocalPID, Remote: spec.Machine(), There: t.There, Datadir: t.Facts().Datadir, Home: home,
+	})
+	s.Target.Local = seen
 	if err != nil { // what could be read is in it all the same
 		s.Sources = append(s.Sources, source.Source{
 			Name: source.HostFacts, State: source.Failed,

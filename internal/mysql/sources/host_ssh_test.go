@@ -1,0 +1,158 @@
+package sources
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/sshd"
+)
+
+// ofMachine are the sources that are files of the server's machine.
+var ofMachine = []string{
+	"host", "process", "host_detail", "process_threads", "process_detail", "process_memory", "cgroup", "host_cpus",
+}
+
+// behind opens a server through ssh to a shell account of this machine.
+func behind(t *testing.T, j *sshd.Server, socket string) *target.Target {
+	t.Helper()
+	set := tunnel.NewSet(t.Context())
+	t.Cleanup(func() { set.Close() })
+	jump := tunnel.Jump{User: j.User, Host: "127.0.0.1", Port: j.Port}
+	x, err := endpoint.ParseURL("unix://" + socket + "?user=root&ssh=" + jump.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Via = set
+	y, err := target.Open(t.Context(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { y.Close() })
+	return y
+}
+
+func onceOf(t *testing.T, x *target.Target) reading.Reading {
+	t.Helper()
+	sc, err := New(x, scrape.Options{Sources: ofMachine, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sc.Close()
+	return sc.Once(t.Context())
+}
+
+// TestHostBySSH: the figures of the machine and the process that are read by ssh into another network, by an account
+// without rights, are those that are read here; what needs root says so.
+func TestHostBySSH(t *testing.T) {
+	s := servers.Start(t, "mysql")
+	j := sshd.NewWithShell(t, true)
+	j.Start(t)
+	must(t, os.Chmod(s.Dir, 0o755))
+	far := behind(t, j, s.Socket)
+	here, err := target.Open(t.Context(), must1(endpoint.ParseURL("unix://"+s.Socket+"?user=root")))
+	must(t, err)
+	defer here.Close()
+	a, b, c := onceOf(t, here), onceOf(t, far), onceOf(t, here)
+	id := func(x metric.Sample) string { return fmt.Sprint(x.Name, x.Labels) }
+	find := func(r reading.Reading, id_ string) (float64, bool) {
+		i := slices.IndexFunc(r.Samples, func(x metric.Sample) bool { return id(x) == id_ })
+		if i < 0 {
+			return 0, false
+		}
+		return r.Samples[i].Value, true
+	}
+	for _, x := range b.Sources {
+		t.Logf("%-16s %-8s %6.1f ms %s", x.Name, x.State, x.Took, x.Reason)
+	}
+	compared := 0
+	for _, x := range a.Samples {
+		name := id(x)
+		if strings.HasPrefix(name, "dyno_scrape") || strings.HasPrefix(name, "dyno_source") {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "node_network"), strings.HasPrefix(name, "node_netstat"):
+			continue // of another network
+		case strings.Contains(name, "_io_read_bytes"), strings.Contains(name, "_io_written_bytes"),
+			strings.Contains(name, "open_fds"), strings.Contains(name, "pss_bytes"),
+			strings.Contains(name, "huge_pages_bytes"):
+			if _, ok := find(b, name); ok {
+				t.Errorf("an account without rights reads %s", name)
+			}
+			continue
+		}
+		lo, hi := x.Value, x.Value
+		if v, ok := find(c, name); ok {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		got, ok := find(b, name)
+		if !ok {
+			t.Errorf("by ssh there is no %s", name)
+			continue
+		}
+		compared++
+		if x.Kind == metric.Counter {
+			if got < lo-3 || got > hi+3 { // CPU times may fall back a little
+				t.Errorf("%s is %v by ssh, and between %v and %v here", name, got, lo, hi)
+			}
+		} else if spread := max(hi-lo, 0.3*math.Abs(hi), 20); got < lo-spread || got > hi+spread {
+			t.Errorf("%s is %v by ssh, and between %v and %v here", name, got, lo, hi)
+		}
+	}
+	if compared < 60 {
+		t.Errorf("%d figures were compared", compared)
+	}
+	for _, x := range b.Sources {
+		want := source.OK
+		switch x.Name {
+		case source.Process, source.ProcessDetail, source.ProcessMemory:
+			want = source.Denied
+		case source.Cgroup:
+			want = x.State
+		}
+		if x.State != want || want == source.Denied && !strings.Contains(x.Fix, "ssh=") {
+			t.Errorf("%+v", x)
+		}
+	}
+	spec := far.Spec()
+	h, isHere, err := host.Of(t.Context(), host.Server{
+		Local: far.LocalPID, Remote: spec.Machine(), There: far.There, Datadir: far.Facts().Datadir,
+	})
+	want, err2 := host.Snapshot(s.PID, here.Facts().Datadir, "")
+	if err != nil || err2 != nil || isHere {
+		t.Errorf("%v %v %v", err, err2, isHere)
+	}
+	if h.ServerPID != want.ServerPID || h.CPUs != want.CPUs || h.MemBytes != want.MemBytes || h.Kernel != want.Kernel ||
+		h.DatadirDev != want.DatadirDev || h.DatadirFS != want.DatadirFS || len(h.Settings) < len(want.Settings)*9/10 ||
+		h.NUMANodes != want.NUMANodes || h.Limits["max_open_files"] != want.Limits["max_open_files"] {
+		t.Errorf("by ssh\n%+v\nhere\n%+v", h, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must1[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}

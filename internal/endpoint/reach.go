@@ -37,7 +37,9 @@ func (s *Spec) Machine() *host.Remote {
 		return nil
 	}
 	jump, address := s.Jump, s.Address
-	return host.NewRemote(func(ctx context.Context) (io.ReadWriteCloser, error) { return via.Shell(ctx, jump, address) })
+	return host.NewRemote(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		return via.Shell(ctx, jump, address)
+	})
 }
 
 // shells is a Via that also runs a shell on the jump host; *tunnel.Set does.

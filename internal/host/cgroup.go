@@ -32,27 +32,27 @@ func (f FS) limits(pid int) (l limits, err error) {
 		for _, dir := range groupDirs(g, isV2, mounts) {
 			dir = f.path(dir)
 			if isV2 {
-				if s, ok := f.word(dir + "/cpu.max"); ok {
+				if s, ok := wordOf(f, dir+"/cpu.max"); ok {
 					v2 = true
 					quota, period, _ := strings.Cut(s, " ")
 					l.tightenCPU(quota, period)
 				}
-				if s, ok := f.word(dir + "/memory.max"); ok {
+				if s, ok := wordOf(f, dir+"/memory.max"); ok {
 					v2 = true
 					l.tightenMem(s)
 				}
 				continue
 			}
 			if slices.Contains(g.Controllers, "cpu") {
-				quota, ok1 := f.word(dir + "/cpu.cfs_quota_us")
-				period, ok2 := f.word(dir + "/cpu.cfs_period_us")
+				quota, ok1 := wordOf(f, dir+"/cpu.cfs_quota_us")
+				period, ok2 := wordOf(f, dir+"/cpu.cfs_period_us")
 				if ok1 && ok2 {
 					v1 = true
 					l.tightenCPU(quota, period)
 				}
 			}
 			if slices.Contains(g.Controllers, "memory") {
-				if s, ok := f.word(dir + "/memory.limit_in_bytes"); ok {
+				if s, ok := wordOf(f, dir+"/memory.limit_in_bytes"); ok {
 					v1 = true
 					l.tightenMem(s)
 				}

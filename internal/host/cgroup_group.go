@@ -101,11 +101,11 @@ func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, la
 }
 
 func cgroupsOf(f FS, pid int) ([]procfs.Cgroup, []*procfs.MountInfo, error) {
-	groups, err := f.cgroups(pid)
+	groups, err := groupLines(f, pid)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read control groups of process %d: %w", pid, gone(err))
 	}
-	mounts, err := f.mounts()
+	mounts, err := mountsOf(f)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mounts: %w", err)
 	}

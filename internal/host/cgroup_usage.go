@@ -61,7 +61,7 @@ func (f FS) FindGroups(pid int) (*Groups, error) {
 		dir := f.path(dirs[0])
 		switch {
 		case isV2:
-			if f.isGroup(dir) { // the top has none
+			if isGroup(f, dir) { // the top has none
 				x.v2 = dir
 			}
 		case g.Path != "/":
@@ -77,8 +77,8 @@ func (f FS) FindGroups(pid int) (*Groups, error) {
 }
 
 // isGroup reports whether a directory is that of a group of version 2 below the top, which has no such file.
-func (f FS) isGroup(dir string) bool {
-	_, ok := f.word(dir + "/cgroup.type")
+func isGroup(f FS, dir string) bool {
+	_, ok := wordOf(f, dir+"/cgroup.type")
 	return ok
 }
 
@@ -110,7 +110,7 @@ func (x *Groups) Read() (u GroupUsage, err error) {
 	for c, dir := range x.v1 {
 		x.readV1(&u, c, dir)
 	}
-	if x.v2 != "" && !x.fs.isGroup(x.v2) {
+	if x.v2 != "" && !isGroup(x.fs, x.v2) {
 		return u, fmt.Errorf("read control group %s: %w", x.v2, os.ErrNotExist)
 	}
 	return u, nil
@@ -118,7 +118,7 @@ func (x *Groups) Read() (u GroupUsage, err error) {
 
 // flat reads the wanted words of a file of "name value" lines; what is missing is not in the map.
 func (x *Groups) flat(path string, names ...string) map[string]uint64 {
-	b, err := x.fs.slurp(&x.buf, path)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (x *Groups) flat(path string, names ...string) map[string]uint64 {
 }
 
 func (x *Groups) one(path string) (v known.Value[uint64]) {
-	b, err := x.fs.slurp(&x.buf, path)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return v
 	}
@@ -157,7 +157,7 @@ func (x *Groups) readV2(u *GroupUsage) {
 		"cpu.stat", "memory.current", "memory.swap.current", "memory.events", "io.stat", "cpu.pressure",
 		"memory.pressure", "io.pressure", "cgroup.type",
 	} {
-		x.fs.want(x.v2 + "/" + file)
+		want(x.fs, x.v2+"/"+file)
 	}
 	if m := x.flat(x.v2+"/cpu.stat", "usage_usec", "nr_periods", "nr_throttled", "throttled_usec"); m != nil {
 		u.CPUSec, u.Periods, u.Throttled = scaled(of(m, "usage_usec"), 1e-6), of(m, "nr_periods"), of(m, "nr_throttled")
@@ -167,7 +167,8 @@ func (x *Groups) readV2(u *GroupUsage) {
 	if m := x.flat(x.v2+"/memory.events", "max", "oom_kill"); m != nil {
 		u.LimitHits, u.OOMKills = of(m, "max"), of(m, "oom_kill")
 	}
-	if b, err := x.fs.slurp(&x.buf, x.v2+"/io.stat"); err == nil { // "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
+	if b, err := slurpOf(x.fs, &x.buf, x.v2+"/io.stat"); err == nil {
+		// "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
 		var sum [4]uint64
 		keys := [4]string{"rbytes=", "wbytes=", "rios=", "wios="}
 		lines(b, func(w [][]byte) bool {
@@ -185,7 +186,7 @@ func (x *Groups) readV2(u *GroupUsage) {
 			known.Of(sum[2]), known.Of(sum[3])
 	}
 	for _, res := range []string{"cpu", "memory", "io"} {
-		if b, err := x.fs.slurp(&x.buf, x.v2+"/"+res+".pressure"); err == nil {
+		if b, err := slurpOf(x.fs, &x.buf, x.v2+"/"+res+".pressure"); err == nil {
 			if p, ok := parsePressure(res, b); ok {
 				u.Pressure = append(u.Pressure, p)
 			}
@@ -219,7 +220,7 @@ func (x *Groups) readV1(u *GroupUsage, controller, dir string) {
 
 // blkio sums the lines "254:0 Read 123" over the devices.
 func (x *Groups) blkio(path string) (rd, wr uint64, ok bool) {
-	b, err := x.fs.slurp(&x.buf, path)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return 0, 0, false
 	}

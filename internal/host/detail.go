@@ -73,11 +73,11 @@ func ReadDetail() Detail { return FS{}.ReadDetail() }
 
 // ReadDetail looks at the machine. Parts that cannot be read are missing and named in Problems.
 func (f FS) ReadDetail() (d Detail) {
-	f.want(f.path("proc/vmstat"), f.path("proc/meminfo"), f.path("proc/net/dev"), f.path("proc/net/snmp"),
+	want(f, f.path("proc/vmstat"), f.path("proc/meminfo"), f.path("proc/net/dev"), f.path("proc/net/snmp"),
 		f.path("proc/net/netstat"), f.path("proc/sys/fs/file-nr"))
 	var buf []byte
 	read := func(part string, use func([]byte), elem ...string) {
-		b, err := f.slurp(&buf, f.path(elem...))
+		b, err := slurpOf(f, &buf, f.path(elem...))
 		if err != nil {
 			d.Problems = append(d.Problems, Problem{part, err})
 			return
@@ -94,7 +94,7 @@ func (f FS) ReadDetail() (d Detail) {
 			d.FilesOpen, d.FilesMax = value(w[0]), value(w[2])
 		}
 	}, "proc/sys/fs/file-nr")
-	if b, err := f.slurp(&buf, f.path("sys/kernel/mm/transparent_hugepage/enabled")); err == nil {
+	if b, err := slurpOf(f, &buf, f.path("sys/kernel/mm/transparent_hugepage/enabled")); err == nil {
 		// "always [madvise] never"
 		if _, rest, ok := bytes.Cut(b, []byte{'['}); ok {
 			in, _, _ := bytes.Cut(rest, []byte{']'})
@@ -174,13 +174,13 @@ func parseProtocols(b []byte, out []Counted) []Counted {
 }
 
 func nodesOf(f FS) (out []Node) {
-	for _, dir := range f.nodes() {
+	for _, dir := range nodeDirs(f) {
 		id, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), "node"))
 		if err != nil {
 			continue
 		}
 		n := Node{ID: id}
-		b, err := f.read(dir + "/meminfo") // "Node 0 MemTotal:       24684092 kB"
+		b, err := readOf(f, dir+"/meminfo") // "Node 0 MemTotal:       24684092 kB"
 		if err != nil {
 			continue
 		}
@@ -197,7 +197,7 @@ func nodesOf(f FS) (out []Node) {
 			}
 			return true
 		})
-		b, _ = f.read(dir + "/numastat")
+		b, _ = readOf(f, dir+"/numastat")
 		for _, c := range pick(b, []string{"numa_hit", "numa_miss", "numa_foreign"}) {
 			switch c.Name {
 			case "numa_hit":
@@ -233,7 +233,7 @@ func ProcessDetail(pid int) (ProcDetail, error) { return FS{}.ProcessDetail(pid)
 func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 	dir := f.path("proc", strconv.Itoa(pid))
 	var buf []byte
-	b, err := f.slurp(&buf, dir+"/status")
+	b, err := slurpOf(f, &buf, dir+"/status")
 	if err != nil {
 		return d, fmt.Errorf("read process %d: %w", pid, gone(err))
 	}
@@ -247,7 +247,7 @@ func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 			d.Anonymous = known.Of(c.Value)
 		}
 	}
-	if b, err = f.slurp(&buf, dir+"/limits"); err == nil {
+	if b, err = slurpOf(f, &buf, dir+"/limits"); err == nil {
 		for line := range bytes.Lines(b) {
 			if rest, ok := bytes.CutPrefix(line, []byte("Max open files")); ok {
 				if w := bytes.Fields(rest); len(w) > 0 {
@@ -256,7 +256,7 @@ func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 			}
 		}
 	}
-	if !f.Local() {
+	if !Here(f) {
 		if n, err := f.Files.Count(dir + "/fd"); err != nil {
 			d.Denied = gone(err)
 		} else {
@@ -304,7 +304,7 @@ func ProcessMemory(pid int) (ProcMemory, error) { return FS{}.ProcessMemory(pid)
 // ProcessMemory is the function of that name, reading f.
 func (f FS) ProcessMemory(pid int) (m ProcMemory, err error) {
 	var buf []byte
-	b, err := f.slurp(&buf, f.path("proc", strconv.Itoa(pid), "smaps_rollup"))
+	b, err := slurpOf(f, &buf, f.path("proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {
 		return m, fmt.Errorf("read memory of process %d: %w", pid, gone(err))
 	}

@@ -21,7 +21,7 @@ var errNotSupported = syscall.EOPNOTSUPP
 const sector = 512
 
 func parseDiskstats(f FS, b []byte) (ds []Disk) {
-	whole := f.blockDevices()
+	whole := blockDevices(f)
 	lines(b, func(fs [][]byte) bool {
 		if len(fs) < 14 {
 			return true
@@ -79,8 +79,8 @@ func DiskOf(path string) (Place, error) { return FS{}.DiskOf(path) }
 
 // DiskOf is the function of that name, with devices looked up in f.
 func (f FS) DiskOf(path string) (p Place, err error) {
-	if !f.Local() {
-		return f.diskThere(path)
+	if !Here(f) {
+		return diskThere(f, path)
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	}
 	p.FreeBytes, p.TotalBytes, _ = platform.Space(real)
 	var source string
-	if ms, err := f.mounts(); err == nil {
+	if ms, err := mountsOf(f); err == nil {
 		if m := mountOf(ms, real); m != nil {
 			p.Filesystem, p.Mount, source = m.FSType, m.MountPoint, m.Source
 		}
@@ -114,12 +114,12 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 }
 
 // diskThere is DiskOf on another machine: the list of mounts has the device's number.
-func (f FS) diskThere(path string) (p Place, err error) {
+func diskThere(f FS, path string) (p Place, err error) {
 	real, err := f.Files.Real(path)
 	if err != nil {
 		return p, fmt.Errorf("find disk: %w", err)
 	}
-	ms, err := f.mounts()
+	ms, err := mountsOf(f)
 	if err != nil {
 		return p, fmt.Errorf("find disk of %s: %w", real, err)
 	}
@@ -137,12 +137,12 @@ func (f FS) diskThere(path string) (p Place, err error) {
 		}
 		at = f.path("sys/class/block", filepath.Base(name))
 	}
-	to, err := f.link(at)
+	to, err := linkOf(f, at)
 	if err != nil {
 		return p, fmt.Errorf("find disk of %s: %w (filesystem %s from %s)", real, ErrNoDevice, m.FSType, m.Source)
 	}
 	p.Device = strings.ReplaceAll(filepath.Base(to), "!", "/")
-	if _, partition := f.word(at + "/partition"); partition {
+	if _, partition := wordOf(f, at+"/partition"); partition {
 		p.Partition, p.Device = p.Device, strings.ReplaceAll(filepath.Base(filepath.Dir(to)), "!", "/")
 	}
 	return p, nil

@@ -31,7 +31,7 @@ func (e *facts) storage(path string) (numbers []string) {
 		e.miss(g, "all", why(err))
 		return nil
 	}
-	if ms, err := e.mounts(); err != nil {
+	if ms, err := mountsOf(e.FS); err != nil {
 		e.miss(g, "filesystem", why(err))
 	} else if m := mountOf(ms, real); m != nil {
 		e.set(g, "filesystem", m.FSType)
@@ -197,20 +197,20 @@ func (f FS) bottom(dev string, depth int) (out []string) {
 		return nil
 	}
 	at := f.path("sys/class/block", strings.ReplaceAll(dev, "/", "!"))
-	if _, partition := f.word(at + "/partition"); partition {
-		real, err := f.link(at)
+	if _, partition := wordOf(f, at+"/partition"); partition {
+		real, err := linkOf(f, at)
 		if err != nil {
 			return nil
 		}
 		return f.bottom(strings.ReplaceAll(filepath.Base(filepath.Dir(real)), "!", "/"), depth+1)
 	}
-	if file, ok := f.word(at + "/loop/backing_file"); ok {
+	if file, ok := wordOf(f, at+"/loop/backing_file"); ok {
 		if p, err := f.DiskOf(file); err == nil {
 			return f.bottom(p.Device, depth+1)
 		}
 		return nil
 	}
-	slaves, _ := f.names(at + "/slaves") // a disk has none
+	slaves, _ := namesOf(f, at+"/slaves") // a disk has none
 	for _, s := range slaves {
 		for _, d := range f.bottom(strings.ReplaceAll(s, "!", "/"), depth+1) {
 			if !slices.Contains(out, d) {
@@ -226,7 +226,7 @@ func (f FS) bottom(dev string, depth int) (out []string) {
 }
 
 func filesystemOf(f FS, path string) (string, error) {
-	ms, err := f.mounts()
+	ms, err := mountsOf(f)
 	if err != nil {
 		return "", err
 	}

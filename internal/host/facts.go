@@ -36,17 +36,17 @@ func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 // error, which then comes together with the other parts.
 func (f FS) FactsOf(pid int) (m Machine, err error) {
 	var errs []error
-	if n, err := f.affinity(pid); err != nil {
+	if n, err := affinityOf(f, pid); err != nil {
 		errs = append(errs, fmt.Errorf("read affinity of process %d: %w", pid, gone(err)))
 	} else {
 		m.Allowed, m.CPUs = known.Of(n), known.Of(float64(n))
 	}
-	if b, err := f.read(f.path("sys/devices/system/cpu/online")); err != nil {
+	if b, err := readOf(f, f.path("sys/devices/system/cpu/online")); err != nil {
 		errs = append(errs, fmt.Errorf("read online cpus: %w", err))
 	} else {
 		m.Online = countList(string(bytes.TrimSpace(b)))
 	}
-	if b, err := f.read(f.path("proc/meminfo")); err != nil {
+	if b, err := readOf(f, f.path("proc/meminfo")); err != nil {
 		errs = append(errs, fmt.Errorf("read memory: %w", err))
 	} else {
 		m.MemTotal = parseMeminfo(b).Total
@@ -70,28 +70,28 @@ func (f FS) FactsOf(pid int) (m Machine, err error) {
 			m.MemLimit = known.None[uint64]()
 		}
 	}
-	if f.Local() {
+	if Here(f) {
 		m.Kernel, m.Arch, _ = uname()
 	} else {
-		m.Kernel, _ = f.word(f.path("proc/sys/kernel/osrelease"))
+		m.Kernel, _ = wordOf(f, f.path("proc/sys/kernel/osrelease"))
 	}
-	if b, err := f.read(f.path("proc/cpuinfo")); err == nil {
+	if b, err := readOf(f, f.path("proc/cpuinfo")); err == nil {
 		m.Model = cpuModel(string(b))
 	}
-	if b, err := f.read(f.path("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")); err == nil {
+	if b, err := readOf(f, f.path("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")); err == nil {
 		m.Governor = string(bytes.TrimSpace(b))
 	}
 	return m, errors.Join(errs...)
 }
 
-// affinity returns how many CPUs a process may use.
-func (f FS) affinity(pid int) (int, error) {
-	if f.Local() {
+// affinityOf returns how many CPUs a process may use.
+func affinityOf(f FS, pid int) (int, error) {
+	if Here(f) {
 		var set cpuSet
 		err := getAffinity(pid, &set)
 		return set.Count(), err
 	}
-	w := f.StatusField(pid, "Cpus_allowed_list")
+	w := statusField(f, pid, "Cpus_allowed_list")
 	if len(w) != 1 {
 		return 0, os.ErrNotExist
 	}

@@ -28,23 +28,23 @@ type FamilyReading struct {
 }
 
 // Family looks at a process and its children. The error wraps os.ErrNotExist when there is no such process.
-func Family(pid int) (r FamilyReading, err error) { return FS{}.Family(pid) }
+func Family(pid int) (r FamilyReading, err error) { return FamilyOf(FS{}, pid) }
 
-// Family is the function of that name, reading f.
-func (f FS) Family(pid int) (r FamilyReading, err error) {
+// FamilyOf is Family, reading f.
+func FamilyOf(f FS, pid int) (r FamilyReading, err error) {
 	// A child that ends meanwhile is counted twice: by itself and by its parent.
 	for range familyTries {
 		var before, after []int
-		if before, err = f.children(pid); err == nil {
-			if r, err = f.family(pid, before); err == nil && f.Local() {
-				after, err = f.children(pid)
+		if before, err = children(f, pid); err == nil {
+			if r, err = familyOf(f, pid, before); err == nil && Here(f) {
+				after, err = children(f, pid)
 			}
 		}
 		if err != nil {
 			return r, fmt.Errorf("read process %d and its children: %w", pid, gone(err))
 		}
 		// Those of another machine are read in one go.
-		if !f.Local() || !slices.ContainsFunc(before, func(p int) bool { return !slices.Contains(after, p) }) {
+		if !Here(f) || !slices.ContainsFunc(before, func(p int) bool { return !slices.Contains(after, p) }) {
 			break
 		}
 	}
@@ -68,18 +68,18 @@ func Whole(pid int) (ProcReading, error) {
 // counted twice is little.
 const familyTries = 3
 
-func (f FS) family(pid int, children []int) (r FamilyReading, err error) {
+func familyOf(f FS, pid int, children []int) (r FamilyReading, err error) {
 	r.PID = pid
 	var read, written uint64
 	for _, p := range append(children, pid) {
 		dir := f.path("proc", strconv.Itoa(p))
-		f.want(dir+"/stat", dir+"/status")
+		want(f, dir+"/stat", dir+"/status")
 	}
 	for _, p := range append([]int{pid}, children...) {
-		st, err := f.stat(p)
+		st, err := statOf(f, p)
 		var status map[string]uint64
 		if err == nil {
-			status, err = f.statusOf(p, "RssAnon", "RssShmem")
+			status, err = statusOf(f, p, "RssAnon", "RssShmem")
 		}
 		switch {
 		case err != nil && p == pid:
@@ -98,7 +98,7 @@ func (f FS) family(pid int, children []int) (r FamilyReading, err error) {
 		if r.IODenied != nil {
 			continue
 		}
-		rd, wr, err := f.processIO(p)
+		rd, wr, err := ioOf(f, p)
 		if p != pid && err != nil && errors.Is(gone(err), os.ErrNotExist) { // it has ended since
 			continue
 		}
@@ -117,15 +117,15 @@ func (f FS) family(pid int, children []int) (r FamilyReading, err error) {
 // Started returns the processes that a process of one thread has started and that have not ended. It reads one file
 // where the kernel has it, and else looks at all processes as Children does.
 func Started(pid int) []int {
-	pids, _ := FS{}.children(pid) // it has ended
+	pids, _ := children(FS{}, pid) // it has ended
 	return pids
 }
 
 // children lists the children of a process that has one thread (proc_pid_task(5)).
-func (f FS) children(pid int) (pids []int, err error) {
+func children(f FS, pid int) (pids []int, err error) {
 	n := strconv.Itoa(pid)
-	b, err := f.read(f.path("proc", n, "task", n, "children"))
-	if errors.Is(err, os.ErrNotExist) && f.Local() {
+	b, err := readOf(f, f.path("proc", n, "task", n, "children"))
+	if errors.Is(err, os.ErrNotExist) && Here(f) {
 		if _, alive := os.Stat(f.path("proc", n)); alive == nil { // a kernel without CONFIG_PROC_CHILDREN
 			return Children(pid), nil
 		}

@@ -32,37 +32,37 @@ type Files interface {
 	Want(paths ...string)
 }
 
-// Local reports whether f is of this machine.
-func (f FS) Local() bool { return f.Files == nil }
+// Here reports whether f is of this machine.
+func Here(f FS) bool { return f.Files == nil }
 
 // Within returns f with its files read within ctx, where they are of another machine.
-func (f FS) Within(ctx context.Context) FS {
+func Within(f FS, ctx context.Context) FS {
 	if x, ok := f.Files.(*remoteFiles); ok {
 		f.Files = &remoteFiles{r: x.r, ctx: ctx}
 	}
 	return f
 }
 
-func (f FS) slurp(buf *[]byte, path string) ([]byte, error) {
+func slurpOf(f FS, buf *[]byte, path string) ([]byte, error) {
 	if f.Files != nil {
 		return f.Files.Read(path)
 	}
 	return slurp(path, buf)
 }
 
-func (f FS) read(path string) ([]byte, error) {
+func readOf(f FS, path string) ([]byte, error) {
 	if f.Files != nil {
 		return f.Files.Read(path)
 	}
 	return os.ReadFile(path)
 }
 
-func (f FS) word(path string) (string, bool) {
-	b, err := f.read(path)
+func wordOf(f FS, path string) (string, bool) {
+	b, err := readOf(f, path)
 	return strings.TrimSpace(string(b)), err == nil
 }
 
-func (f FS) names(dir string) ([]string, error) {
+func namesOf(f FS, dir string) ([]string, error) {
 	if f.Files != nil {
 		return f.Files.Names(dir)
 	}
@@ -74,28 +74,28 @@ func (f FS) names(dir string) ([]string, error) {
 	return d.Readdirnames(-1)
 }
 
-func (f FS) link(path string) (string, error) {
+func linkOf(f FS, path string) (string, error) {
 	if f.Files != nil {
 		return f.Files.Link(path)
 	}
 	return os.Readlink(path)
 }
 
-func (f FS) real(path string) (string, error) {
+func realOf(f FS, path string) (string, error) {
 	if f.Files != nil {
 		return f.Files.Real(path)
 	}
 	return filepath.EvalSymlinks(path)
 }
 
-func (f FS) want(paths ...string) {
+func want(f FS, paths ...string) {
 	if f.Files != nil {
 		f.Files.Want(paths...)
 	}
 }
 
 // blockDevices returns a function that reports whether a block device is a whole one: these have a directory each.
-func (f FS) blockDevices() func(name string) bool {
+func blockDevices(f FS) func(name string) bool {
 	dir := f.path("sys/block")
 	folder := func(name string) string { return strings.ReplaceAll(name, "/", "!") } // as it is written there
 	if f.Files == nil {
@@ -105,10 +105,10 @@ func (f FS) blockDevices() func(name string) bool {
 	return func(name string) bool { return slices.Contains(all, folder(name)) }
 }
 
-// nodes returns the directories of the NUMA nodes.
-func (f FS) nodes() (dirs []string) {
+// nodeDirs returns the directories of the NUMA nodes.
+func nodeDirs(f FS) (dirs []string) {
 	dir := f.path("sys/devices/system/node")
-	names, _ := f.names(dir) // a kernel without NUMA has none
+	names, _ := namesOf(f, dir) // a kernel without NUMA has none
 	for _, n := range names {
 		if id, ok := strings.CutPrefix(n, "node"); ok {
 			if _, isNumber := number([]byte(id)); isNumber {
@@ -119,9 +119,9 @@ func (f FS) nodes() (dirs []string) {
 	return dirs
 }
 
-// cgroups reads the control groups of a process: "4:memory:/a" (cgroups(7)).
-func (f FS) cgroups(pid int) (all []procfs.Cgroup, err error) {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "cgroup"))
+// groupLines reads the control groups of a process: "4:memory:/a" (cgroups(7)).
+func groupLines(f FS, pid int) (all []procfs.Cgroup, err error) {
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +140,9 @@ func (f FS) cgroups(pid int) (all []procfs.Cgroup, err error) {
 	return all, nil
 }
 
-// mounts reads /proc/self/mountinfo (proc_pid_mountinfo(5)).
-func (f FS) mounts() (all []*procfs.MountInfo, err error) {
-	b, err := f.read(f.path("proc/self/mountinfo"))
+// mountsOf reads /proc/self/mountinfo (proc_pid_mountinfo(5)).
+func mountsOf(f FS) (all []*procfs.MountInfo, err error) {
+	b, err := readOf(f, f.path("proc/self/mountinfo"))
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +178,8 @@ type processStat struct {
 	Resident                          uint64 // bytes, if its pages have the size of this machine's
 }
 
-func (f FS) stat(pid int) (s processStat, err error) {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "stat"))
+func statOf(f FS, pid int) (s processStat, err error) {
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return s, err
 	}
@@ -197,14 +197,15 @@ func (f FS) stat(pid int) (s processStat, err error) {
 	s = processStat{
 		Name: string(b[open+1 : end]), State: w[0][0], PPID: int(field(4)), Threads: int(field(20)),
 		User: float64(field(14)) / hertz, System: float64(field(15)) / hertz,
-		ChildUser: float64(field(16)) / hertz, ChildSys: float64(field(17)) / hertz, Start: field(22), Resident: resident,
+		ChildUser: float64(field(16)) / hertz, ChildSys: float64(field(17)) / hertz, Start: field(22),
+		Resident: resident,
 	}
 	return s, nil
 }
 
-// processIO returns the bytes that a process has read from and written to disks (proc_pid_io(5)).
-func (f FS) processIO(pid int) (read, written uint64, err error) {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "io"))
+// ioOf returns the bytes that a process has read from and written to disks (proc_pid_io(5)).
+func ioOf(f FS, pid int) (read, written uint64, err error) {
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "io"))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -223,8 +224,8 @@ func (f FS) processIO(pid int) (read, written uint64, err error) {
 }
 
 // statusOf returns the wanted lines of /proc/PID/status, memory in bytes.
-func (f FS) statusOf(pid int, names ...string) (map[string]uint64, error) {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "status"))
+func statusOf(f FS, pid int, names ...string) (map[string]uint64, error) {
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return nil, err
 	}
@@ -235,9 +236,9 @@ func (f FS) statusOf(pid int, names ...string) (map[string]uint64, error) {
 	return m, nil
 }
 
-// StatusField returns the words of a line of /proc/PID/status, nil where there is none.
-func (f FS) StatusField(pid int, name string) []string {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "status"))
+// statusField returns the words of a line of /proc/PID/status, nil where there is none.
+func statusField(f FS, pid int, name string) []string {
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return nil
 	}

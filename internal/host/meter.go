@@ -235,12 +235,12 @@ func disk(r Reading, device string) (Disk, bool) {
 	return Disk{}, false
 }
 
-// CPUs is the function of that name, reading f.
-func (f FS) CPUs() (map[int]CPUTimes, error) { return perCPU(f) }
+// CPUsOf is CPUs, reading f.
+func CPUsOf(f FS) (map[int]CPUTimes, error) { return perCPU(f) }
 
 // perCPU reads the times of each CPU.
 func perCPU(f FS) (map[int]CPUTimes, error) {
-	b, err := f.read(f.path("proc/stat"))
+	b, err := readOf(f, f.path("proc/stat"))
 	if err != nil {
 		return nil, fmt.Errorf("read cpu times: %w", err)
 	}

@@ -34,16 +34,16 @@ func Process(pid int) (ProcReading, error) { return FS{}.Process(pid) }
 // Process looks at the process with the pid.
 func (f FS) Process(pid int) (r ProcReading, err error) {
 	dir := f.path("proc", strconv.Itoa(pid))
-	f.want(dir+"/stat", dir+"/status", dir+"/io")
-	st, err := f.stat(pid)
+	want(f, dir+"/stat", dir+"/status", dir+"/io")
+	st, err := statOf(f, pid)
 	if err == nil && (st.State == 'Z' || st.State == 'X') {
 		err = fmt.Errorf("it has ended: %w", os.ErrNotExist)
 	}
 	if err != nil {
 		return r, fmt.Errorf("read process %d: %w", pid, gone(err))
 	}
-	if !f.Local() { // its pages may have another size
-		status, err := f.statusOf(pid, "VmRSS")
+	if !Here(f) { // its pages may have another size
+		status, err := statusOf(f, pid, "VmRSS")
 		if err != nil {
 			return r, fmt.Errorf("read process %d: %w", pid, gone(err))
 		}
@@ -53,7 +53,7 @@ func (f FS) Process(pid int) (r ProcReading, err error) {
 		PID: pid, Start: st.Start, Name: st.Name, UserSec: st.User, SysSec: st.System,
 		RSSBytes: st.Resident, Threads: st.Threads,
 	}
-	if read, written, err := f.processIO(pid); err != nil {
+	if read, written, err := ioOf(f, pid); err != nil {
 		r.IODenied = gone(err)
 	} else {
 		r.ReadBytes, r.WriteBytes = known.Of(read), known.Of(written)
@@ -106,7 +106,7 @@ func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 func threadsOf(f FS, pid, limit int, file string, do func(tid int, b []byte) error) error {
 	fail := func(err error) error { return fmt.Errorf("read threads of process %d: %w", pid, err) }
 	dir := f.path("proc", strconv.Itoa(pid), "task")
-	names, err := f.names(dir)
+	names, err := namesOf(f, dir)
 	switch {
 	case err != nil:
 		return fail(gone(err))
@@ -115,15 +115,15 @@ func threadsOf(f FS, pid, limit int, file string, do func(tid int, b []byte) err
 	}
 	var buf []byte
 	for _, name := range names {
-		f.want(filepath.Join(dir, name, file))
+		want(f, filepath.Join(dir, name, file))
 	}
 	for _, name := range names {
 		tid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		b, err := f.slurp(&buf, filepath.Join(dir, name, file))
-		if errors.Is(err, os.ErrNotExist) && !(f.Local() && exists(filepath.Join(dir, name))) ||
+		b, err := slurpOf(f, &buf, filepath.Join(dir, name, file))
+		if errors.Is(err, os.ErrNotExist) && !(Here(f) && exists(filepath.Join(dir, name))) ||
 			errors.Is(err, syscall.ESRCH) {
 			// it ended meanwhile
 			continue
@@ -165,7 +165,7 @@ func (f FS) Command(pid int) ([]string, error) {
 // Account returns the user of a process. Of one that runs a program with another's rights, as su
 // does, there is none: who started it chose how it is called and what it has open.
 func (f FS) Account(pid int) (uid int, ok bool) {
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "status"))
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return 0, false
 	}

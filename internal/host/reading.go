@@ -89,10 +89,10 @@ func Read() (Reading, error) { return FS{}.Read() }
 // Read looks at the machine. It fails only when not even the CPU times can be read, which are the first thing asked
 // for; other parts that are missing or denied are unknown and named in Problems.
 func (f FS) Read() (r Reading, err error) {
-	f.want(f.path("proc/stat"), f.path("proc/meminfo"), f.path("proc/loadavg"), f.path("proc/diskstats"),
+	want(f, f.path("proc/stat"), f.path("proc/meminfo"), f.path("proc/loadavg"), f.path("proc/diskstats"),
 		f.path("proc/pressure/cpu"), f.path("proc/pressure/memory"), f.path("proc/pressure/io"))
 	var buf []byte
-	b, err := f.slurp(&buf, f.path("proc/stat"))
+	b, err := slurpOf(f, &buf, f.path("proc/stat"))
 	if err != nil {
 		return r, fmt.Errorf("read cpu times: %w", err)
 	}
@@ -104,20 +104,20 @@ func (f FS) Read() (r Reading, err error) {
 			r.Problems = append(r.Problems, Problem{name, err})
 		}
 	}
-	if b, err = f.slurp(&buf, f.path("proc/meminfo")); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/meminfo")); err == nil {
 		r.Memory = parseMeminfo(b)
 	}
 	part("memory", err)
-	if b, err = f.slurp(&buf, f.path("proc/loadavg")); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/loadavg")); err == nil {
 		r.Load = parseLoad(b)
 	}
 	part("load", err)
-	if b, err = f.slurp(&buf, f.path("proc/diskstats")); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/diskstats")); err == nil {
 		r.Disks = parseDiskstats(f, b)
 	}
 	part("disks", err)
 	for _, res := range []string{"cpu", "memory", "io"} {
-		b, err := f.slurp(&buf, f.path("proc/pressure", res))
+		b, err := slurpOf(f, &buf, f.path("proc/pressure", res))
 		if err != nil { // older kernels and kernels with psi=0: nothing is wrong
 			if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNotSupported) {
 				part("pressure", err)

@@ -98,8 +98,8 @@ func (r *Remote) Usage() RemoteUsage {
 	return r.used
 }
 
-// Begin begins a turn: the files that it will read, as far as they are known, are asked for without waiting. While those
-// of the turn before are on their way, or have come too late for it, they are this turn's.
+// Begin begins a turn: the files that it will read, as far as they are known, are asked for without waiting. While
+// those of the turn before are on their way, or have come too late for it, they are this turn's.
 func (r *Remote) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,8 +226,8 @@ func (c *channel) read() {
 		if n > 0 {
 			select {
 			case c.answers <- b[:n]:
-			case <-time.After(2 * batchTime): // nobody asked
-				c.err = errors.New("it says what nobody asked for")
+			case <-time.After(2 * batchTime):
+				c.err = errors.New("it prints what was not asked for")
 				return
 			}
 		}
@@ -288,7 +288,8 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // hello finds out whether a shell answers, and whether its machine shows what is read.
 func (c *channel) hello(ctx context.Context) error {
 	// What the account's own start files print comes before.
-	out, err := c.run(ctx, "LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f")
+	out, err := c.run(ctx,
+		"LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f")
 	if err != nil {
 		said := strings.TrimSpace(string(out))
 		if len(said) > 200 {
@@ -417,7 +418,9 @@ func answerOf(path string, text []byte) answer {
 		}
 	}
 	if len(text) > mostFile {
-		return answer{err: &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has more than %d MB", mostFile>>20)}}
+		return answer{err: &os.PathError{
+			Op: "read", Path: path, Err: fmt.Errorf("it has more than %d MB", mostFile>>20),
+		}}
 	}
 	return answer{text: text}
 }

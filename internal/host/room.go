@@ -21,11 +21,11 @@ func Room(path string) (total, avail uint64, err error) {
 
 // RoomOf is Room of a directory as a process sees it. Where that may not be looked through, as by an account of another
 // machine, the path is taken as it is unless the process is in a container.
-func (f FS) RoomOf(pid int, dir string) (total, avail uint64, err error) {
-	if f.Local() {
+func RoomOf(f FS, pid int, dir string) (total, avail uint64, err error) {
+	if Here(f) {
 		return Room(seenBy(pid, dir))
 	}
-	if total, avail, err = f.Files.Room(seenBy(pid, dir)); err == nil || len(f.StatusField(pid, "NSpid")) > 1 {
+	if total, avail, err = f.Files.Room(seenBy(pid, dir)); err == nil || len(statusField(f, pid, "NSpid")) > 1 {
 		return total, avail, err
 	}
 	return f.Files.Room(dir)

@@ -41,49 +41,53 @@ const uptimeSlack = 15 * time.Second
 // says that it is; and it must have the thread that the server names, or, where the server names none, be the only one
 // like that while something listens at the server's address there. ErrElsewhere: it is not there. ErrHidden: the
 // machine does not show it.
-func (f FS) ServerThere(m Marks, c Claim) (pid int, err error) {
-	age, err := f.uptime()
+func ServerThere(f FS, m Marks, c Claim) (pid int, err error) {
+	age, err := uptimeOf(f)
 	if err != nil {
 		return 0, err
 	}
 	why := ""
 	if c.Thread > 0 {
 		pid := c.Thread
-		if w := f.StatusField(pid, "Tgid"); len(w) == 1 {
+		if w := statusField(f, pid, "Tgid"); len(w) == 1 {
 			pid, _ = strconv.Atoi(w[0])
 		}
 		if c.Parent {
-			if w := f.StatusField(pid, "PPid"); len(w) == 1 {
+			if w := statusField(f, pid, "PPid"); len(w) == 1 {
 				pid, _ = strconv.Atoi(w[0])
 			}
 		}
-		st, err := f.stat(pid)
-		if err == nil && f.runsServer(m, pid, st.Name) && sameAge(age, st.Start, c.Uptime) {
+		st, err := statOf(f, pid)
+		if err == nil && runsServer(f, m, pid, st.Name) && sameAge(age, st.Start, c.Uptime) {
 			return pid, nil
 		}
 	}
-	pids, err := f.serversThere(m)
+	pids, err := serversThere(f, m)
 	if err != nil {
 		return 0, err
 	}
 	var fit []int
+	pids = slices.DeleteFunc(pids, func(pid int) bool {
+		st, err := statOf(f, pid)
+		return err != nil || !runsServer(f, m, pid, st.Name)
+	})
 	for _, pid := range pids {
-		st, err := f.stat(pid)
-		if err != nil || !sameAge(age, st.Start, c.Uptime) || !f.runsServer(m, pid, st.Name) {
+		st, err := statOf(f, pid)
+		if err != nil || !sameAge(age, st.Start, c.Uptime) {
 			continue
 		}
 		switch {
 		case c.Thread == 0:
 		case c.Parent && slices.Contains(pids, st.PPID): // a child
 			continue
-		case !c.Parent && len(f.StatusField(pid, "NSpid")) < 2: // its threads have the numbers that it says
+		case !c.Parent && len(statusField(f, pid, "NSpid")) < 2: // its threads have the numbers that it says
 			continue
 		}
 		fit = append(fit, pid)
 	}
 	switch {
-	case len(pids) == 0 && f.hidesProcesses():
-		if c.Hostname != "" && f.hostname() == c.Hostname && f.listens(c.Address) {
+	case len(pids) == 0 && hidesProcesses(f):
+		if c.Hostname != "" && hostnameOf(f) == c.Hostname && listensThere(f, c.Address) {
 			return 0, ErrHidden
 		}
 		return 0, fmt.Errorf("%w: /proc is mounted with hidepid, and nothing else shows that the server runs there",
@@ -94,7 +98,7 @@ func (f FS) ServerThere(m Marks, c Claim) (pid int, err error) {
 		why = "no process there is the one that the server reports"
 	case len(fit) > 1:
 		why = "several processes there may be the server"
-	case !f.listens(c.Address):
+	case !listensThere(f, c.Address):
 		why = "nothing listens at " + c.Address + " there"
 	default:
 		return fit[0], nil
@@ -103,11 +107,11 @@ func (f FS) ServerThere(m Marks, c Claim) (pid int, err error) {
 }
 
 // runsServer reports whether a process of that name is a server's. The dynamic linker may run it.
-func (f FS) runsServer(m Marks, pid int, name string) bool {
+func runsServer(f FS, m Marks, pid int, name string) bool {
 	if !strings.HasPrefix(name, "ld-") {
 		return m.IsServer([]string{name})
 	}
-	b, err := f.read(f.path("proc", strconv.Itoa(pid), "cmdline"))
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "cmdline"))
 	return err == nil && m.IsServer(strings.Split(string(b), "\x00"))
 }
 
@@ -116,9 +120,9 @@ func sameAge(machine float64, start uint64, uptime time.Duration) bool {
 	return uptime > 0 && math.Abs(machine-float64(start)/hertz-uptime.Seconds()) <= uptimeSlack.Seconds()
 }
 
-// uptime returns the seconds since the machine was started, as the kernel counts for the start of processes.
-func (f FS) uptime() (float64, error) {
-	b, err := f.read(f.path("proc/uptime"))
+// uptimeOf returns the seconds since the machine was started, as the kernel counts for the start of processes.
+func uptimeOf(f FS) (float64, error) {
+	b, err := readOf(f, f.path("proc/uptime"))
 	if err != nil {
 		return 0, fmt.Errorf("read the machine's uptime: %w", err)
 	}
@@ -130,10 +134,10 @@ func (f FS) uptime() (float64, error) {
 	return s, nil
 }
 
-func (f FS) hostname() string { s, _ := f.word(f.path("proc/sys/kernel/hostname")); return s }
+func hostnameOf(f FS) string { s, _ := wordOf(f, f.path("proc/sys/kernel/hostname")); return s }
 
 // serversThere returns the processes that bear the name of a server.
-func (f FS) serversThere(m Marks) (pids []int, err error) {
+func serversThere(f FS, m Marks) (pids []int, err error) {
 	if x, ok := f.Files.(*remoteFiles); ok {
 		names := []string{"ld-*"}
 		for _, p := range m.Programs {
@@ -150,10 +154,10 @@ func (f FS) serversThere(m Marks) (pids []int, err error) {
 		}
 		return pids, nil
 	}
-	names, err := f.names(f.path("proc"))
+	names, err := namesOf(f, f.path("proc"))
 	for _, n := range names {
 		if pid, err := strconv.Atoi(n); err == nil {
-			if name, _ := f.word(f.path("proc", n, "comm")); m.IsServer([]string{name}) {
+			if name, _ := wordOf(f, f.path("proc", n, "comm")); m.IsServer([]string{name}) {
 				pids = append(pids, pid)
 			}
 		}
@@ -162,11 +166,12 @@ func (f FS) serversThere(m Marks) (pids []int, err error) {
 }
 
 // hidesProcesses reports whether /proc shows an account its own processes only (proc(5), hidepid).
-func (f FS) hidesProcesses() bool {
-	if _, err := f.read(f.path("proc/1/stat")); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+func hidesProcesses(f FS) bool {
+	_, err := readOf(f, f.path("proc/1/stat"))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return true
 	}
-	ms, err := f.mounts()
+	ms, err := mountsOf(f)
 	if err != nil {
 		return false
 	}
@@ -178,10 +183,10 @@ func (f FS) hidesProcesses() bool {
 	return hide != "" && hide != "0" && hide != "off"
 }
 
-// listens reports whether something on the machine listens at an address: host:port or the path of a socket.
-func (f FS) listens(address string) bool {
+// listensThere reports whether something on the machine listens at an address: host:port or the path of a socket.
+func listensThere(f FS, address string) bool {
 	if path.IsAbs(address) {
-		return slices.ContainsFunc(f.unixListeners(), func(l unixListener) bool { return l.path == address })
+		return slices.ContainsFunc(unixThere(f), func(l unixListener) bool { return l.path == address })
 	}
 	_, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -191,13 +196,13 @@ func (f FS) listens(address string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(f.tcpPorts(), func(a netip.AddrPort) bool { return a.Port() == uint16(port) })
+	return slices.ContainsFunc(tcpPorts(f), func(a netip.AddrPort) bool { return a.Port() == uint16(port) })
 }
 
 // tcpPorts returns where TCP listens, see tcpListeners.
-func (f FS) tcpPorts() (all []netip.AddrPort) {
+func tcpPorts(f FS) (all []netip.AddrPort) {
 	for _, name := range []string{"proc/net/tcp", "proc/net/tcp6"} {
-		b, err := f.read(f.path(name))
+		b, err := readOf(f, f.path(name))
 		if err != nil {
 			continue
 		}
@@ -212,8 +217,8 @@ func (f FS) tcpPorts() (all []netip.AddrPort) {
 	return all
 }
 
-func (f FS) unixListeners() (all []unixListener) {
-	b, err := f.read(f.path("proc/net/unix"))
+func unixThere(f FS) (all []unixListener) {
+	b, err := readOf(f, f.path("proc/net/unix"))
 	if err != nil {
 		return nil
 	}

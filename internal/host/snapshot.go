@@ -14,11 +14,11 @@ import (
 // the server's data directory as the server sees it, "" where it is not known; home is Dyno's, "" where that does not
 // matter. What could be read is in the result also with an error.
 func Snapshot(pid int, datadir, home string) (snapshot.Host, error) {
-	return FS{}.Snapshot(pid, datadir, home)
+	return SnapshotOf(FS{}, pid, datadir, home)
 }
 
-// Snapshot is the function of that name, reading f. On another machine home is not looked at.
-func (f FS) Snapshot(pid int, datadir, home string) (snapshot.Host, error) {
+// SnapshotOf is Snapshot, reading f. On another machine home is not looked at.
+func SnapshotOf(f FS, pid int, datadir, home string) (snapshot.Host, error) {
 	facts, err := f.FactsOf(pid)
 	k := f.ReadTuning(pid, datadir)
 	h := snapshot.Host{
@@ -27,9 +27,9 @@ func (f FS) Snapshot(pid int, datadir, home string) (snapshot.Host, error) {
 		DatadirDev: k.Device, DatadirFS: k.Filesystem, DatadirOpt: k.MountOptions,
 	}
 	if datadir != "" {
-		if size, free, err := f.RoomOf(pid, datadir); err == nil {
+		if size, free, err := RoomOf(f, pid, datadir); err == nil {
 			h.DatadirSize, h.DatadirFree = known.Of(size), known.Of(free)
-			h.DatadirShared = f.Local() && home != "" && SameDisk(seenBy(pid, datadir), home)
+			h.DatadirShared = Here(f) && home != "" && SameDisk(seenBy(pid, datadir), home)
 		}
 	}
 	return h, err
@@ -73,7 +73,7 @@ func Of(ctx context.Context, s Server) (h snapshot.Host, here bool, err error) {
 	case err != nil:
 		return h, false, err
 	}
-	h, err = f.Snapshot(pid, s.Datadir, "")
+	h, err = SnapshotOf(f, pid, s.Datadir, "")
 	if pid == 0 {
 		err = nil
 	}

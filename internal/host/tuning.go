@@ -63,27 +63,27 @@ func ReadTuning(pid int, path string) Tuning { return FS{}.ReadTuning(pid, path)
 func (f FS) ReadTuning(pid int, path string) Tuning {
 	t := Tuning{Settings: map[string]string{}}
 	for _, name := range sysctls {
-		f.want(f.path("proc/sys", strings.ReplaceAll(name, ".", "/")))
+		want(f, f.path("proc/sys", strings.ReplaceAll(name, ".", "/")))
 	}
 	for _, name := range sysFiles {
-		f.want(f.path("sys", name))
+		want(f, f.path("sys", name))
 	}
 	for _, name := range sysctls {
-		if s, ok := f.word(f.path("proc/sys", strings.ReplaceAll(name, ".", "/"))); ok {
+		if s, ok := wordOf(f, f.path("proc/sys", strings.ReplaceAll(name, ".", "/"))); ok {
 			t.Settings[name] = strings.Join(strings.Fields(s), " ")
 		}
 	}
 	for _, name := range sysFiles {
-		if s, ok := f.word(f.path("sys", name)); ok {
+		if s, ok := wordOf(f, f.path("sys", name)); ok {
 			t.Settings[name] = s
 		}
 	}
-	if b, err := f.read(f.path("proc/meminfo")); err == nil {
+	if b, err := readOf(f, f.path("proc/meminfo")); err == nil {
 		for _, c := range pick(b, []string{"HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "Hugepagesize"}) {
 			t.Settings["meminfo/"+c.Name] = strconv.FormatUint(c.Value, 10)
 		}
 	}
-	if nodes := f.nodes(); len(nodes) > 0 {
+	if nodes := nodeDirs(f); len(nodes) > 0 {
 		t.NUMANodes = known.Of(len(nodes))
 	}
 	placeOf(f, &t, path)
@@ -98,11 +98,11 @@ func placeOf(f FS, t *Tuning, path string) {
 	if path == "" {
 		return
 	}
-	real, err := f.real(path)
+	real, err := realOf(f, path)
 	if err != nil {
 		return
 	}
-	if ms, err := f.mounts(); err == nil {
+	if ms, err := mountsOf(f); err == nil {
 		if m := mountOf(ms, real); m != nil {
 			t.Filesystem, t.MountOptions = m.FSType, mountOptions(m)
 		}
@@ -116,11 +116,11 @@ func placeOf(f FS, t *Tuning, path string) {
 			t.Device = dev
 		}
 		for _, q := range queueSettings {
-			f.want(f.path("sys", "block", strings.ReplaceAll(dev, "/", "!"), "queue", q))
+			want(f, f.path("sys", "block", strings.ReplaceAll(dev, "/", "!"), "queue", q))
 		}
 		for _, q := range queueSettings {
 			name := filepath.Join("block", strings.ReplaceAll(dev, "/", "!"), "queue", q)
-			if s, ok := f.word(f.path("sys", name)); ok {
+			if s, ok := wordOf(f, f.path("sys", name)); ok {
 				t.Settings[name] = s
 			}
 		}
@@ -130,10 +130,10 @@ func placeOf(f FS, t *Tuning, path string) {
 // tuningOf fills in the limits and the memory of a process.
 func tuningOf(f FS, t *Tuning, pid int) {
 	dir := f.path("proc", strconv.Itoa(pid))
-	if b, err := f.read(dir + "/limits"); err == nil {
+	if b, err := readOf(f, dir+"/limits"); err == nil {
 		t.Limits = parseLimits(b)
 	}
-	if b, err := f.read(dir + "/status"); err == nil {
+	if b, err := readOf(f, dir+"/status"); err == nil {
 		t.Process = map[string]uint64{}
 		for _, c := range pick(b, []string{
 			"VmPeak", "VmSize", "VmLck", "VmHWM", "VmRSS", "RssAnon", "RssFile",

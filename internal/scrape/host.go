@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -62,7 +63,7 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 		put("node_cpu_seconds_total", metric.Counter, modes[i], notBack(&s.last[i], v, s.cpus))
 	}
 	if at-s.cpusAt >= 60_000 || at < s.cpusAt { // CPUs are seldom added
-		if all, err := f.CPUs(); err == nil {
+		if all, err := host.CPUsOf(f); err == nil {
 			s.cpus, s.cpusAt = len(all), at
 		}
 	}
@@ -144,4 +145,12 @@ func remote(what string) error {
 			"or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}
+}
+
+// Remark says by which way the machine is read.
+func (s *hostSource) Remark() string {
+	if s.place.where.Remote == nil {
+		return ""
+	}
+	return "through ssh"
 }

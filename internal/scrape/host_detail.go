@@ -105,9 +105,9 @@ func (s *hostDetail) room(f host.FS, put func(string, metric.Kind, metric.Labels
 		return
 	}
 	total, avail := known.None[uint64](), known.None[uint64]()
-	if t, a, err := f.RoomOf(s.place.pid, s.datadir); err == nil {
+	if t, a, err := host.RoomOf(f, s.place.pid, s.datadir); err == nil {
 		total, avail = known.Of(t), known.Of(a)
-	} else if t, a, err := host.Room(s.datadir); err == nil && f.Local() {
+	} else if t, a, err := host.Room(s.datadir); err == nil && host.Here(f) {
 		total, avail = known.Of(t), known.Of(a)
 	}
 	ls := s.label("mountpoint", s.datadir)
@@ -151,7 +151,7 @@ func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 	if err != nil {
 		return err
 	}
-	all, err := f.CPUs()
+	all, err := host.CPUsOf(f)
 	if err != nil {
 		return err
 	}

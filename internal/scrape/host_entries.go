@@ -19,7 +19,7 @@ type Where struct {
 	// Remote reads the machine that the server is reached through; nil for none. Then Local is not asked.
 	Remote *host.Remote
 	// There returns the server's process on that machine, or host.ErrElsewhere or host.ErrHidden, see
-	// host.FS.ServerThere.
+	// host.ServerThere.
 	There func(context.Context, host.FS) (pid int, err error)
 	// Children says that the server is a process with a child for each session, as PostgreSQL's. What is known of one
 	// process alone is then left out.
@@ -105,7 +105,7 @@ func (p *place) open(ctx context.Context, at int64) error {
 	if p.where.Remote == nil || p.at == at && p.slow != at {
 		// Its files are asked for within the time of the source that reads.
 		if p.where.Remote != nil {
-			p.fs = p.fs.Within(ctx)
+			p.fs = host.Within(p.fs, ctx)
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (p *place) open(ctx context.Context, at int64) error {
 		p.fs, err = p.where.Remote.FS(wait)
 	}
 	if err == nil {
-		p.fs, p.at = p.fs.Within(ctx), at
+		p.fs, p.at = host.Within(p.fs, ctx), at
 		return nil
 	}
 	if errors.Is(err, host.ErrSlow) {
@@ -130,7 +130,7 @@ func (p *place) open(ctx context.Context, at int64) error {
 			"second are missing", Err: err}
 	}
 	return &Problem{State: source.Failed, Reason: "the machine is not read through ssh: " + ReasonOf(err),
-		Fix: "let the ssh account run sh on that host, which needs no root, or set node-exporter=URL"}
+		Fix: "let the ssh account run sh on that host, which needs no root"}
 }
 
 // machine returns the files of the machine that the server runs on; what names what is looked for.
@@ -203,7 +203,7 @@ func (p *place) remote(what string) error {
 			reason += ": " + p.why.Error()
 		}
 		return &Problem{State: source.Missing, Reason: reason,
-			Fix: "name the server's own host in ssh=, or set node-exporter=URL"}
+			Fix: "name the server's own host in ssh= to see it"}
 	}
 	return &Problem{State: source.Failed, Reason: what + " is not visible through ssh: " + ReasonOf(p.why)}
 }
@@ -226,4 +226,13 @@ func (p *place) same(r host.ProcReading) error {
 		return nil
 	}
 	return p.gone(fmt.Errorf("process %d is another one now: %w", r.PID, os.ErrNotExist))
+}
+
+// WithMachine adds the sources of Machine to those of the server itself: first, for they cost nothing, but last where
+// they are read through ssh, so that the server is not read later because of them.
+func WithMachine(w Where, datadir string, server []Entry) []Entry {
+	if w.Remote != nil {
+		return slices.Concat(server, Machine(w, datadir))
+	}
+	return slices.Concat(Machine(w, datadir), server)
 }

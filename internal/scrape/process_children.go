@@ -28,7 +28,7 @@ func (s *childrenSource) Scrape(ctx context.Context, at int64, emit func(metric.
 	if err != nil {
 		return err
 	}
-	r, err := f.Family(pid)
+	r, err := host.FamilyOf(f, pid)
 	if err == nil {
 		err = s.place.same(host.ProcReading{PID: pid, Start: r.Start})
 	}

@@ -37,7 +37,7 @@ func hidden(f host.FS, what string, err error) *Problem {
 
 // fixHidden is what shows an account the processes of others.
 func fixHidden(f host.FS) string {
-	if f.Local() {
+	if host.Here(f) {
 		return "run dyno as root or as the server's user"
 	}
 	return "let ssh= name the server's user on that host, or root"

@@ -22,6 +22,7 @@ type Shell struct {
 	jump  Jump
 	in    io.WriteCloser
 	out   io.ReadCloser
+	errs  io.Closer
 	said  *lines
 	stop  func()
 	ended chan struct{}
@@ -61,7 +62,9 @@ func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
 			break
 		}
 		if time.Now().After(end) {
-			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: errors.New("ssh accepts no second channel")}
+			return nil, &Error{
+				Jump: t.jump, Said: t.said.last(0), Err: errors.New("ssh accepts no second channel"),
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -82,18 +85,20 @@ func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
 	if x.in, err = cmd.StdinPipe(); err != nil {
 		return nil, &Error{Jump: t.jump, Err: err}
 	}
-	// A pipe of our own: that of StdoutPipe is closed by Wait, with what has not been read.
+	// Pipes of our own: those of package exec are closed by Wait, with what has not been read. Their other ends are
+	// open in the ssh of the tunnel too, as long as the shell on the jump host is there: none may be read to its end.
 	out, w, err := os.Pipe()
 	if err != nil {
 		return nil, &Error{Jump: t.jump, Err: err}
 	}
-	x.out, cmd.Stdout = out, w
-	errs, err := cmd.StderrPipe()
+	errs, we, err := os.Pipe()
 	if err != nil {
 		out.Close()
 		w.Close()
 		return nil, &Error{Jump: t.jump, Err: err}
 	}
+	x.out, x.errs, cmd.Stdout, cmd.Stderr = out, errs, w, we
+	go x.said.read(errs) // until Close
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // the kernel ends ssh with the thread that started it
@@ -101,14 +106,15 @@ func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
 		defer close(x.ended)
 		err := cmd.Start()
 		w.Close()
+		we.Close()
 		started <- err
 		if err == nil {
-			x.said.read(errs)
 			_ = cmd.Wait() // how it ended is in what it said
 		}
 	}()
 	if err := <-started; err != nil {
 		out.Close()
+		errs.Close()
 		return nil, &Error{Jump: t.jump, Err: err}
 	}
 	x.stop = func() {
@@ -132,7 +138,9 @@ func (t *Tunnel) ready(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err())}
+			return &Error{
+				Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err()),
+			}
 		}
 	}
 }
@@ -160,8 +168,9 @@ func (x *Shell) Read(b []byte) (int, error) {
 func (x *Shell) Close() error {
 	x.stop()
 	x.in.Close()
-	<-x.ended
 	x.out.Close()
+	x.errs.Close()
+	<-x.ended
 	x.leave()
 	return nil
 }

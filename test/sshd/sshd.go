@@ -19,12 +19,11 @@ import (
 
 // Server is a real server on this machine that takes one key of one user.
 type Server struct {
-	Dir  string // everything of it; `ssh` in PATH reads ssh_config there
-	User string
-	Port int
-	argv []string
-	// Inside names the process in whose network and file names the server lives, see NewWithShell; nil: this one's.
-	inside []string
+	Dir    string // everything of it; `ssh` in PATH reads ssh_config there
+	User   string
+	Port   int
+	argv   []string
+	inside []string // the program that gives it its own view of the machine, see NewWithShell
 	cred   *syscall.Credential
 	cmd    *exec.Cmd
 }
@@ -128,9 +127,19 @@ Host *
 	return s
 }
 
-// NewWithShell is New for an account that may run a shell, which that of New has none of: the server then has its own
-// view of /etc/passwd. With network it is alone in a network of its own, and Netns leads there. It needs root.
-func NewWithShell(t *testing.T, network bool) *Server {
+// Apart says what else of this machine a server does not share.
+type Apart int
+
+// What NewWithShell takes.
+const (
+	Network   Apart = iota + 1 // it is alone in a network of its own
+	Processes                  // it sees no process of this machine
+	Hidden                     // so, and /proc is mounted with hidepid
+)
+
+// NewWithShell is New for an account that may run a shell, as that of New may not: the server then has its own view of
+// /etc/passwd. It needs root.
+func NewWithShell(t *testing.T, apart ...Apart) *Server {
 	t.Helper()
 	s := New(t)
 	if s.cred == nil {
@@ -148,9 +157,17 @@ func NewWithShell(t *testing.T, network bool) *Server {
 	write(t, s.Dir+"/passwd", 0o644, strings.Join(lines, "\n"))
 	s.inside = []string{"unshare", "-m"}
 	up := ""
-	if network {
-		s.inside, up = append(s.inside, "-n"), "ip link set lo up && "
-		s.viaNetns(t)
+	for _, a := range apart {
+		switch a {
+		case Network:
+			s.inside, up = append(s.inside, "-n"), up+"ip link set lo up && "
+			s.viaNetns(t)
+		case Hidden:
+			up += "mount -o remount,hidepid=2 /proc && "
+			fallthrough
+		case Processes:
+			s.inside = append(s.inside, "-p", "-f", "--mount-proc", "--kill-child")
+		}
 	}
 	s.inside = append(s.inside, "sh", "-c", up+`mount --bind "$0" /etc/passwd && exec setpriv --reuid="$1" --regid="$2" `+
 		`--clear-groups -- sh -c 'shift; exec "$@"' "$@"`, s.Dir+"/passwd", fmt.Sprint(s.cred.Uid), fmt.Sprint(s.cred.Gid))
@@ -168,8 +185,8 @@ func (s *Server) viaNetns(t *testing.T) {
 	must(t, f.Close())
 }
 
-// Netns returns the process in whose network the server is.
-func (s *Server) Netns() int { return s.cmd.Process.Pid }
+// PID returns the server's process, or that which holds its network and processes.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
 
 // Start starts it; it ends with the test.
 func (s *Server) Start(t *testing.T) {

@@ -205,7 +205,7 @@ func describe(t *target.Target) snapshot.Target {
 func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home string) snapshot.Host {
 	spec := t.Spec()
 	h, seen, err := host.Of(ctx, host.Server{
-		Local: t.LocalPID, Remote: spec.Machine(), There: t.There, Datadir: t.Facts().Datadir, Home: home,
+		Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t), Datadir: t.Facts().Datadir, Home: home,
 	})
 	s.Target.Local = seen
 	if err != nil { // what could be read is in it all the same

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -25,7 +24,7 @@ func Measure(ctx context.Context, t *target.Target, o scrape.Options, rounds int
 func partsOf(t *target.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
 	spec := t.Spec()
-	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: t.There}
+	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t)}
 	return scrape.Parts{
 		Entries: entries(t, where, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}, Remote: where.Remote,
 	}
@@ -61,7 +60,7 @@ func entries(t *target.Target, where scrape.Where, l, heavy *link) []scrape.Entr
 	asked := func(e scrape.Entry) scrape.Entry { e.Asked = true; return e }
 	totals := func(e scrape.Entry) scrape.Entry { e.Totals = true; return e }
 	const sec = time.Second
-	return slices.Concat(scrape.Machine(where, t.Facts().Datadir), []scrape.Entry{
+	return scrape.WithMachine(where, t.Facts().Datadir, []scrape.Entry{
 		totals(light(0, 0.2, "", "SHOW GLOBAL STATUS", newGlobalStatus(l, l, t, t.Facts().Flavor.IsMariaDB()))),
 		light(0, 0.1, process, "counters of InnoDB", newInnodbMetrics(l, t)),
 		light(0, 0.1, process, "open transactions", newTransactions(l, t, seen)),

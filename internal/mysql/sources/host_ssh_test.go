@@ -1,11 +1,13 @@
 package sources
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +61,7 @@ func onceOf(t *testing.T, x *target.Target) reading.Reading {
 // without rights, are those that are read here; what needs root says so.
 func TestHostBySSH(t *testing.T) {
 	s := servers.Start(t, "mysql")
-	j := sshd.NewWithShell(t, true)
+	j := sshd.NewWithShell(t, sshd.Network)
 	j.Start(t)
 	must(t, os.Chmod(s.Dir, 0o755))
 	far := behind(t, j, s.Socket)
@@ -130,7 +132,7 @@ func TestHostBySSH(t *testing.T) {
 	}
 	spec := far.Spec()
 	h, isHere, err := host.Of(t.Context(), host.Server{
-		Local: far.LocalPID, Remote: spec.Machine(), There: far.There, Datadir: far.Facts().Datadir,
+		Local: far.LocalPID, Remote: spec.Machine(), There: target.There(far), Datadir: far.Facts().Datadir,
 	})
 	want, err2 := host.Snapshot(s.PID, here.Facts().Datadir, "")
 	if err != nil || err2 != nil || isHere {
@@ -141,6 +143,94 @@ func TestHostBySSH(t *testing.T) {
 		h.NUMANodes != want.NUMANodes || h.Limits["max_open_files"] != want.Limits["max_open_files"] {
 		t.Errorf("by ssh\n%+v\nhere\n%+v", h, want)
 	}
+}
+
+// TestHostBySSHIsNotSeen: what an ssh account does not see is unknown, with the reason, and never that of another
+// machine.
+func TestHostBySSHIsNotSeen(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	must(t, os.Chmod(s.Dir, 0o755))
+	f := func(name string, j func(*testing.T) *sshd.Server, host, process source.State, why string) {
+		t.Run(name, func(t *testing.T) {
+			x := j(t)
+			x.Start(t)
+			r := onceOf(t, behind(t, x, s.Socket))
+			for _, src := range r.Sources {
+				want := map[source.Name]source.State{source.Host: host, source.Process: process}[src.Name]
+				if want == "" {
+					continue
+				}
+				if src.State != want || want != source.OK && (!strings.Contains(src.Reason, why) || src.Fix == "") {
+					t.Errorf("%+v, want %s %q", src, want, why)
+				}
+			}
+			has := slices.ContainsFunc(r.Samples, func(m metric.Sample) bool { return m.Name == "node_load1" })
+			if has != (host == source.OK) {
+				t.Errorf("figures of a machine: %v", has)
+			}
+		})
+	}
+	f("no shell", sshd.New, source.Failed, source.Failed, "may not run a shell")
+	f("another machine", func(t *testing.T) *sshd.Server { return sshd.NewWithShell(t, sshd.Processes) },
+		source.Missing, source.Missing, "the ssh host is not the server's machine")
+	f("hidepid", func(t *testing.T) *sshd.Server { return sshd.NewWithShell(t, sshd.Hidden) },
+		source.OK, source.Denied, "does not see the server's process")
+}
+
+// TestHostBySSHHangs: a shell that hangs is a slow source, does not stop the reading of the server, and is replaced.
+func TestHostBySSHHangs(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	must(t, os.Chmod(s.Dir, 0o755))
+	j := sshd.NewWithShell(t)
+	j.Start(t)
+	sc, err := New(behind(t, j, s.Socket), scrape.Options{Sources: []string{"host", "global_status"}})
+	must(t, err)
+	defer sc.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	rounds, well, slow, again := 0, 0, 0, false
+	must(t, sc.Run(ctx, time.Second, func(r reading.Reading) {
+		rounds++
+		var of [2]source.Source
+		for _, x := range r.Sources {
+			if x.Name == source.Host {
+				of[0] = x
+			} else {
+				of[1] = x
+			}
+		}
+		switch {
+		case of[0].State == source.OK && well < 3:
+			if well++; well == 3 {
+				for _, pid := range shells(t, j.PID()) {
+					must(t, syscall.Kill(pid, syscall.SIGSTOP))
+					t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it may have ended
+				}
+			}
+		case well == 3 && of[0].State == source.Slow && of[1].State == source.OK && strings.Contains(of[0].Reason, "not answered in time"):
+			slow++
+		case slow > 0 && of[0].State == source.OK:
+			again = true
+			stop()
+		}
+	}))
+	if slow == 0 || !again {
+		t.Errorf("in %d rounds %d were well, then %d slow, and it came back: %v", rounds, well, slow, again)
+	}
+}
+
+// shells returns the shells below a process.
+func shells(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	for _, p := range sshd.Children(pid) {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); err == nil && string(b) == "sh\x00" {
+			pids = append(pids, p)
+		}
+	}
+	if len(pids) == 0 {
+		t.Fatal("there is no shell")
+	}
+	return pids
 }
 
 func must(t *testing.T, err error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/host"
 )
 
-// Claim asks the server for what it is known by on its machine, see host.FS.ServerThere.
-func (t *Target) Claim(ctx context.Context) (host.Claim, error) {
+// claimOf asks the server for what it is known by on its machine, see host.ServerThere.
+func claimOf(ctx context.Context, t *Target) (host.Claim, error) {
 	c := host.Claim{Hostname: t.facts.Hostname, Address: t.spec.Address}
 	s, err := t.Session(ctx, SessionOptions{Purpose: ForReading})
 	if err != nil {
@@ -24,13 +24,15 @@ func (t *Target) Claim(ctx context.Context) (host.Claim, error) {
 	return c, err
 }
 
-// There returns the server's process on the machine of f, see host.FS.ServerThere.
-func (t *Target) There(ctx context.Context, f host.FS) (pid int, err error) {
-	c, err := t.Claim(ctx)
-	if err != nil {
-		return 0, err
+// There returns a function that finds the server's process on the machine of f, see host.ServerThere.
+func There(t *Target) func(ctx context.Context, f host.FS) (pid int, err error) {
+	return func(ctx context.Context, f host.FS) (int, error) {
+		c, err := claimOf(ctx, t)
+		if err != nil {
+			return 0, err
+		}
+		return host.ServerThere(f, Marks, c)
 	}
-	return f.ServerThere(Marks, c)
 }
 
 // threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.

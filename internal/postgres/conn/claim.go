@@ -9,7 +9,7 @@ import (
 
 const askAge = "SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"
 
-// Claim asks the server for what it is known by on its machine, see host.FS.ServerThere.
+// Claim asks the server for what it is known by on its machine, see host.ServerThere.
 func (t *Target) Claim(ctx context.Context) (host.Claim, error) {
 	c := host.Claim{Address: t.spec.Address, Parent: true}
 	s, err := t.Conn(ctx)
@@ -25,11 +25,11 @@ func (t *Target) Claim(ctx context.Context) (host.Claim, error) {
 	return c, nil
 }
 
-// There returns the server's first process on the machine of f, see host.FS.ServerThere.
+// There returns the server's first process on the machine of f, see host.ServerThere.
 func (t *Target) There(ctx context.Context, f host.FS) (pid int, err error) {
 	c, err := t.Claim(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return f.ServerThere(Marks, c)
+	return host.ServerThere(f, Marks, c)
 }

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -58,7 +57,7 @@ func entries(t *conn.Target, where scrape.Where, l, heavy *link) []scrape.Entry 
 	totals.Totals = true
 	sent := func() uint64 { return l.succeeded.Load() + heavy.succeeded.Load() }
 	who := newSessions(l, t, seen)
-	return slices.Concat(scrape.Machine(where, f.Datadir), []scrape.Entry{
+	return scrape.WithMachine(where, f.Datadir, []scrape.Entry{
 		totals,
 		entry(scrape.Light, 0, 0, "", "the write-ahead log", newWAL(l, f)),
 		entry(scrape.Light, 0, 0.1, monitor, "sessions and open transactions", who),

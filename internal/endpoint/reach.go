@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 
 	"github.com/dyno-perf/dyno/internal/host"
@@ -26,6 +27,24 @@ func (s *Spec) Reach(ctx context.Context, network, address string) (net.Conn, er
 		return nil, &tunnel.Error{Jump: s.Jump, Err: errors.New("this command does not open tunnels")}
 	}
 	return s.Via.Dial(ctx, s.Jump, address)
+}
+
+// Machine reads the jump host, which most often is the server's machine, through the ssh connection that the server is
+// reached by; nil without a jump host. Whoever asks for it closes it.
+func (s *Spec) Machine() *host.Remote {
+	via, ok := s.Via.(shells)
+	if s.Jump == (tunnel.Jump{}) || !ok {
+		return nil
+	}
+	jump, address := s.Jump, s.Address
+	return host.NewRemote(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		return via.Shell(ctx, jump, address)
+	})
+}
+
+// shells is a Via that also runs a shell on the jump host; *tunnel.Set does.
+type shells interface {
+	Shell(ctx context.Context, jump tunnel.Jump, address string) (*tunnel.Shell, error)
 }
 
 // dial connects. To localhost it goes by IPv4 first, where servers of this machine listen: another account may listen

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,21 +22,9 @@ type limits struct {
 // A machine can have both at once, each controller then lives in one of them. Source:
 // Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of the kernel.
 func (f FS) limits(pid int) (l limits, err error) {
-	fs, err := procfs.NewFS(f.path("proc"))
+	groups, mounts, err := cgroupsOf(f, pid)
 	if err != nil {
-		return l, fmt.Errorf("read control groups: %w", err)
-	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return l, fmt.Errorf("read control groups of process %d: %w", pid, err)
-	}
-	groups, err := p.Cgroups()
-	if err != nil {
-		return l, fmt.Errorf("read control groups of process %d: %w", pid, gone(err))
-	}
-	mounts, err := fs.GetMounts()
-	if err != nil {
-		return l, fmt.Errorf("read mounts: %w", err)
+		return l, err
 	}
 	v1, v2 := false, false
 	for _, g := range groups {
@@ -45,27 +32,27 @@ func (f FS) limits(pid int) (l limits, err error) {
 		for _, dir := range groupDirs(g, isV2, mounts) {
 			dir = f.path(dir)
 			if isV2 {
-				if s, ok := word(dir + "/cpu.max"); ok {
+				if s, ok := wordOf(f, dir+"/cpu.max"); ok {
 					v2 = true
 					quota, period, _ := strings.Cut(s, " ")
 					l.tightenCPU(quota, period)
 				}
-				if s, ok := word(dir + "/memory.max"); ok {
+				if s, ok := wordOf(f, dir+"/memory.max"); ok {
 					v2 = true
 					l.tightenMem(s)
 				}
 				continue
 			}
 			if slices.Contains(g.Controllers, "cpu") {
-				quota, ok1 := word(dir + "/cpu.cfs_quota_us")
-				period, ok2 := word(dir + "/cpu.cfs_period_us")
+				quota, ok1 := wordOf(f, dir+"/cpu.cfs_quota_us")
+				period, ok2 := wordOf(f, dir+"/cpu.cfs_period_us")
 				if ok1 && ok2 {
 					v1 = true
 					l.tightenCPU(quota, period)
 				}
 			}
 			if slices.Contains(g.Controllers, "memory") {
-				if s, ok := word(dir + "/memory.limit_in_bytes"); ok {
+				if s, ok := wordOf(f, dir+"/memory.limit_in_bytes"); ok {
 					v1 = true
 					l.tightenMem(s)
 				}

@@ -101,19 +101,11 @@ func (f FS) planGroups(pid int, name string, l limit.Limits) (groups []Group, la
 }
 
 func cgroupsOf(f FS, pid int) ([]procfs.Cgroup, []*procfs.MountInfo, error) {
-	fs, err := procfs.NewFS(f.path("proc"))
+	groups, err := groupLines(f, pid)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read control groups: %w", err)
+		return nil, nil, fmt.Errorf("read control groups of process %d: %w", pid, gone(err))
 	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read control groups: %w", err)
-	}
-	groups, err := p.Cgroups()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read control groups: %w", gone(err))
-	}
-	mounts, err := fs.GetMounts()
+	mounts, err := mountsOf(f)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mounts: %w", err)
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
-
-	"github.com/prometheus/procfs"
 )
 
 // GroupUsage is what the control groups of a process have taken, all processes in them together, and what they may
@@ -49,21 +47,9 @@ func FindGroups(pid int) (*Groups, error) { return FS{}.FindGroups(pid) }
 
 // FindGroups is the function of that name, reading f.
 func (f FS) FindGroups(pid int) (*Groups, error) {
-	fs, err := procfs.NewFS(f.path("proc"))
+	groups, mounts, err := cgroupsOf(f, pid)
 	if err != nil {
-		return nil, fmt.Errorf("read control groups: %w", err)
-	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return nil, fmt.Errorf("read control groups of process %d: %w", pid, err)
-	}
-	groups, err := p.Cgroups()
-	if err != nil {
-		return nil, fmt.Errorf("read control groups of process %d: %w", pid, gone(err))
-	}
-	mounts, err := fs.GetMounts()
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
+		return nil, err
 	}
 	x := &Groups{fs: f, pid: pid, v1: map[string]string{}}
 	for _, g := range groups {
@@ -75,7 +61,7 @@ func (f FS) FindGroups(pid int) (*Groups, error) {
 		dir := f.path(dirs[0])
 		switch {
 		case isV2:
-			if exists(dir + "/cgroup.type") { // the top has none
+			if isGroup(f, dir) { // the top has none
 				x.v2 = dir
 			}
 		case g.Path != "/":
@@ -88,6 +74,18 @@ func (f FS) FindGroups(pid int) (*Groups, error) {
 		return nil, ErrNoGroup
 	}
 	return x, nil
+}
+
+// isGroup reports whether a directory is that of a group of version 2 below the top, which has no such file.
+func isGroup(f FS, dir string) bool {
+	_, ok := wordOf(f, dir+"/cgroup.type")
+	return ok
+}
+
+// On has the files of f read from now on, which must be of the same machine.
+func (x *Groups) On(f FS) *Groups {
+	x.fs = f
+	return x
 }
 
 // limitTurns is how many readings the limits are kept for: finding the tightest means to look at every group on the way
@@ -112,7 +110,7 @@ func (x *Groups) Read() (u GroupUsage, err error) {
 	for c, dir := range x.v1 {
 		x.readV1(&u, c, dir)
 	}
-	if x.v2 != "" && !exists(x.v2) {
+	if x.v2 != "" && !isGroup(x.fs, x.v2) {
 		return u, fmt.Errorf("read control group %s: %w", x.v2, os.ErrNotExist)
 	}
 	return u, nil
@@ -120,7 +118,7 @@ func (x *Groups) Read() (u GroupUsage, err error) {
 
 // flat reads the wanted words of a file of "name value" lines; what is missing is not in the map.
 func (x *Groups) flat(path string, names ...string) map[string]uint64 {
-	b, err := slurp(path, &x.buf)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return nil
 	}
@@ -132,7 +130,7 @@ func (x *Groups) flat(path string, names ...string) map[string]uint64 {
 }
 
 func (x *Groups) one(path string) (v known.Value[uint64]) {
-	b, err := slurp(path, &x.buf)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return v
 	}
@@ -155,6 +153,12 @@ func scaled(v known.Value[uint64], unit float64) (s known.Value[float64]) {
 
 // readV2 reads the files of Documentation/admin-guide/cgroup-v2.rst.
 func (x *Groups) readV2(u *GroupUsage) {
+	for _, file := range []string{
+		"cpu.stat", "memory.current", "memory.swap.current", "memory.events", "io.stat", "cpu.pressure",
+		"memory.pressure", "io.pressure", "cgroup.type",
+	} {
+		want(x.fs, x.v2+"/"+file)
+	}
 	if m := x.flat(x.v2+"/cpu.stat", "usage_usec", "nr_periods", "nr_throttled", "throttled_usec"); m != nil {
 		u.CPUSec, u.Periods, u.Throttled = scaled(of(m, "usage_usec"), 1e-6), of(m, "nr_periods"), of(m, "nr_throttled")
 		u.ThrottledSec = scaled(of(m, "throttled_usec"), 1e-6)
@@ -163,7 +167,8 @@ func (x *Groups) readV2(u *GroupUsage) {
 	if m := x.flat(x.v2+"/memory.events", "max", "oom_kill"); m != nil {
 		u.LimitHits, u.OOMKills = of(m, "max"), of(m, "oom_kill")
 	}
-	if b, err := slurp(x.v2+"/io.stat", &x.buf); err == nil { // "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
+	if b, err := slurpOf(x.fs, &x.buf, x.v2+"/io.stat"); err == nil {
+		// "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
 		var sum [4]uint64
 		keys := [4]string{"rbytes=", "wbytes=", "rios=", "wios="}
 		lines(b, func(w [][]byte) bool {
@@ -181,7 +186,7 @@ func (x *Groups) readV2(u *GroupUsage) {
 			known.Of(sum[2]), known.Of(sum[3])
 	}
 	for _, res := range []string{"cpu", "memory", "io"} {
-		if b, err := slurp(x.v2+"/"+res+".pressure", &x.buf); err == nil {
+		if b, err := slurpOf(x.fs, &x.buf, x.v2+"/"+res+".pressure"); err == nil {
 			if p, ok := parsePressure(res, b); ok {
 				u.Pressure = append(u.Pressure, p)
 			}
@@ -215,7 +220,7 @@ func (x *Groups) readV1(u *GroupUsage, controller, dir string) {
 
 // blkio sums the lines "254:0 Read 123" over the devices.
 func (x *Groups) blkio(path string) (rd, wr uint64, ok bool) {
-	b, err := slurp(path, &x.buf)
+	b, err := slurpOf(x.fs, &x.buf, path)
 	if err != nil {
 		return 0, 0, false
 	}

@@ -73,9 +73,11 @@ func ReadDetail() Detail { return FS{}.ReadDetail() }
 
 // ReadDetail looks at the machine. Parts that cannot be read are missing and named in Problems.
 func (f FS) ReadDetail() (d Detail) {
+	want(f, f.path("proc/vmstat"), f.path("proc/meminfo"), f.path("proc/net/dev"), f.path("proc/net/snmp"),
+		f.path("proc/net/netstat"), f.path("proc/sys/fs/file-nr"))
 	var buf []byte
 	read := func(part string, use func([]byte), elem ...string) {
-		b, err := slurp(f.path(elem...), &buf)
+		b, err := slurpOf(f, &buf, f.path(elem...))
 		if err != nil {
 			d.Problems = append(d.Problems, Problem{part, err})
 			return
@@ -92,7 +94,7 @@ func (f FS) ReadDetail() (d Detail) {
 			d.FilesOpen, d.FilesMax = value(w[0]), value(w[2])
 		}
 	}, "proc/sys/fs/file-nr")
-	if b, err := slurp(f.path("sys/kernel/mm/transparent_hugepage/enabled"), &buf); err == nil {
+	if b, err := slurpOf(f, &buf, f.path("sys/kernel/mm/transparent_hugepage/enabled")); err == nil {
 		// "always [madvise] never"
 		if _, rest, ok := bytes.Cut(b, []byte{'['}); ok {
 			in, _, _ := bytes.Cut(rest, []byte{']'})
@@ -172,14 +174,13 @@ func parseProtocols(b []byte, out []Counted) []Counted {
 }
 
 func nodesOf(f FS) (out []Node) {
-	dirs, _ := filepath.Glob(f.path("sys/devices/system/node/node[0-9]*"))
-	for _, dir := range dirs {
+	for _, dir := range nodeDirs(f) {
 		id, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), "node"))
 		if err != nil {
 			continue
 		}
 		n := Node{ID: id}
-		b, err := os.ReadFile(dir + "/meminfo") // "Node 0 MemTotal:       24684092 kB"
+		b, err := readOf(f, dir+"/meminfo") // "Node 0 MemTotal:       24684092 kB"
 		if err != nil {
 			continue
 		}
@@ -196,7 +197,7 @@ func nodesOf(f FS) (out []Node) {
 			}
 			return true
 		})
-		b, _ = os.ReadFile(dir + "/numastat")
+		b, _ = readOf(f, dir+"/numastat")
 		for _, c := range pick(b, []string{"numa_hit", "numa_miss", "numa_foreign"}) {
 			switch c.Name {
 			case "numa_hit":
@@ -232,7 +233,7 @@ func ProcessDetail(pid int) (ProcDetail, error) { return FS{}.ProcessDetail(pid)
 func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 	dir := f.path("proc", strconv.Itoa(pid))
 	var buf []byte
-	b, err := slurp(dir+"/status", &buf)
+	b, err := slurpOf(f, &buf, dir+"/status")
 	if err != nil {
 		return d, fmt.Errorf("read process %d: %w", pid, gone(err))
 	}
@@ -246,7 +247,7 @@ func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 			d.Anonymous = known.Of(c.Value)
 		}
 	}
-	if b, err = slurp(dir+"/limits", &buf); err == nil {
+	if b, err = slurpOf(f, &buf, dir+"/limits"); err == nil {
 		for line := range bytes.Lines(b) {
 			if rest, ok := bytes.CutPrefix(line, []byte("Max open files")); ok {
 				if w := bytes.Fields(rest); len(w) > 0 {
@@ -254,6 +255,14 @@ func (f FS) ProcessDetail(pid int) (d ProcDetail, err error) {
 				}
 			}
 		}
+	}
+	if !Here(f) {
+		if n, err := f.Files.Count(dir + "/fd"); err != nil {
+			d.Denied = gone(err)
+		} else {
+			d.Files = known.Of(uint64(n))
+		}
+		return d, nil
 	}
 	// Since 6.2 the kernel tells their number as the size of the folder; before that size is 0 and they are counted.
 	st, err := os.Stat(dir + "/fd")
@@ -295,7 +304,7 @@ func ProcessMemory(pid int) (ProcMemory, error) { return FS{}.ProcessMemory(pid)
 // ProcessMemory is the function of that name, reading f.
 func (f FS) ProcessMemory(pid int) (m ProcMemory, err error) {
 	var buf []byte
-	b, err := slurp(f.path("proc", strconv.Itoa(pid), "smaps_rollup"), &buf)
+	b, err := slurpOf(f, &buf, f.path("proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {
 		return m, fmt.Errorf("read memory of process %d: %w", pid, gone(err))
 	}

@@ -21,6 +21,7 @@ var errNotSupported = syscall.EOPNOTSUPP
 const sector = 512
 
 func parseDiskstats(f FS, b []byte) (ds []Disk) {
+	whole := blockDevices(f)
 	lines(b, func(fs [][]byte) bool {
 		if len(fs) < 14 {
 			return true
@@ -39,8 +40,7 @@ func parseDiskstats(f FS, b []byte) (ds []Disk) {
 			return true
 		}
 		name := string(fs[2])
-		// A whole device has a folder of its own; "/" in a name is "!" there.
-		if _, err := os.Stat(f.path("sys/block", strings.ReplaceAll(name, "/", "!"))); err != nil {
+		if !whole(name) {
 			return true
 		}
 		d := Disk{
@@ -79,6 +79,9 @@ func DiskOf(path string) (Place, error) { return FS{}.DiskOf(path) }
 
 // DiskOf is the function of that name, with devices looked up in f.
 func (f FS) DiskOf(path string) (p Place, err error) {
+	if !Here(f) {
+		return diskThere(f, path)
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return p, fmt.Errorf("find disk: %w", err)
@@ -89,11 +92,9 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	}
 	p.FreeBytes, p.TotalBytes, _ = platform.Space(real)
 	var source string
-	if fs, err := procfs.NewFS(f.path("proc")); err == nil {
-		if ms, err := fs.GetMounts(); err == nil {
-			if m := mountOf(ms, real); m != nil {
-				p.Filesystem, p.Mount, source = m.FSType, m.MountPoint, m.Source
-			}
+	if ms, err := mountsOf(f); err == nil {
+		if m := mountOf(ms, real); m != nil {
+			p.Filesystem, p.Mount, source = m.FSType, m.MountPoint, m.Source
 		}
 	}
 	if maj == 0 && strings.HasPrefix(source, "/dev/") { // btrfs and the like answer with a number that is no device's
@@ -108,6 +109,41 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	p.Device = strings.ReplaceAll(filepath.Base(dir), "!", "/")
 	if _, err := os.Stat(dir + "/partition"); err == nil {
 		p.Partition, p.Device = p.Device, strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "!", "/")
+	}
+	return p, nil
+}
+
+// diskThere is DiskOf on another machine: the list of mounts has the device's number.
+func diskThere(f FS, path string) (p Place, err error) {
+	real, err := f.Files.Real(path)
+	if err != nil {
+		return p, fmt.Errorf("find disk: %w", err)
+	}
+	ms, err := mountsOf(f)
+	if err != nil {
+		return p, fmt.Errorf("find disk of %s: %w", real, err)
+	}
+	m := mountOf(ms, real)
+	if m == nil {
+		return p, fmt.Errorf("find disk of %s: %w", real, ErrNoDevice)
+	}
+	p.Filesystem, p.Mount = m.FSType, m.MountPoint
+	p.TotalBytes, p.FreeBytes, _ = f.Files.Room(real)
+	at := f.path("sys/dev/block", m.MajorMinorVer)
+	if strings.HasPrefix(m.MajorMinorVer, "0:") && strings.HasPrefix(m.Source, "/dev/") { // as btrfs has it
+		name := m.Source
+		if to, err := f.Files.Real(m.Source); err == nil {
+			name = to
+		}
+		at = f.path("sys/class/block", filepath.Base(name))
+	}
+	to, err := linkOf(f, at)
+	if err != nil {
+		return p, fmt.Errorf("find disk of %s: %w (filesystem %s from %s)", real, ErrNoDevice, m.FSType, m.Source)
+	}
+	p.Device = strings.ReplaceAll(filepath.Base(to), "!", "/")
+	if _, partition := wordOf(f, at+"/partition"); partition {
+		p.Partition, p.Device = p.Device, strings.ReplaceAll(filepath.Base(filepath.Dir(to)), "!", "/")
 	}
 	return p, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/procfs"
 )
 
 // process describes where a process stands: its control group, its CPUs, its rank.
@@ -185,17 +183,8 @@ func (f FS) ioLimits(pid int, devices []string) map[string]uint64 {
 			best[name] = n
 		}
 	}
-	fs, err := procfs.NewFS(f.path("proc"))
+	groups, mounts, err := cgroupsOf(f, pid)
 	if err != nil {
-		return best
-	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return best
-	}
-	groups, err1 := p.Cgroups()
-	mounts, err2 := fs.GetMounts()
-	if err1 != nil || err2 != nil {
 		return best
 	}
 	for _, g := range groups {

@@ -31,9 +31,7 @@ func (e *facts) storage(path string) (numbers []string) {
 		e.miss(g, "all", why(err))
 		return nil
 	}
-	if fs, err := procfs.NewFS(e.path("proc")); err != nil {
-		e.miss(g, "filesystem", why(err))
-	} else if ms, err := fs.GetMounts(); err != nil {
+	if ms, err := mountsOf(e.FS); err != nil {
 		e.miss(g, "filesystem", why(err))
 	} else if m := mountOf(ms, real); m != nil {
 		e.set(g, "filesystem", m.FSType)
@@ -199,18 +197,22 @@ func (f FS) bottom(dev string, depth int) (out []string) {
 		return nil
 	}
 	at := f.path("sys/class/block", strings.ReplaceAll(dev, "/", "!"))
-	if real, err := filepath.EvalSymlinks(at); err == nil && exists(at+"/partition") {
+	if _, partition := wordOf(f, at+"/partition"); partition {
+		real, err := linkOf(f, at)
+		if err != nil {
+			return nil
+		}
 		return f.bottom(strings.ReplaceAll(filepath.Base(filepath.Dir(real)), "!", "/"), depth+1)
 	}
-	if file, ok := word(at + "/loop/backing_file"); ok {
+	if file, ok := wordOf(f, at+"/loop/backing_file"); ok {
 		if p, err := f.DiskOf(file); err == nil {
 			return f.bottom(p.Device, depth+1)
 		}
 		return nil
 	}
-	slaves, _ := os.ReadDir(at + "/slaves")
+	slaves, _ := namesOf(f, at+"/slaves") // a disk has none
 	for _, s := range slaves {
-		for _, d := range f.bottom(strings.ReplaceAll(s.Name(), "!", "/"), depth+1) {
+		for _, d := range f.bottom(strings.ReplaceAll(s, "!", "/"), depth+1) {
 			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}
@@ -224,11 +226,7 @@ func (f FS) bottom(dev string, depth int) (out []string) {
 }
 
 func filesystemOf(f FS, path string) (string, error) {
-	fs, err := procfs.NewFS(f.path("proc"))
-	if err != nil {
-		return "", err
-	}
-	ms, err := fs.GetMounts()
+	ms, err := mountsOf(f)
 	if err != nil {
 		return "", err
 	}

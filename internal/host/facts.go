@@ -36,19 +36,17 @@ func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 // error, which then comes together with the other parts.
 func (f FS) FactsOf(pid int) (m Machine, err error) {
 	var errs []error
-	var set cpuSet
-	if err := getAffinity(pid, &set); err != nil {
+	if n, err := affinityOf(f, pid); err != nil {
 		errs = append(errs, fmt.Errorf("read affinity of process %d: %w", pid, gone(err)))
 	} else {
-		m.Allowed = known.Of(set.Count())
-		m.CPUs = known.Of(float64(set.Count()))
+		m.Allowed, m.CPUs = known.Of(n), known.Of(float64(n))
 	}
-	if b, err := os.ReadFile(f.path("sys/devices/system/cpu/online")); err != nil {
+	if b, err := readOf(f, f.path("sys/devices/system/cpu/online")); err != nil {
 		errs = append(errs, fmt.Errorf("read online cpus: %w", err))
 	} else {
 		m.Online = countList(string(bytes.TrimSpace(b)))
 	}
-	if b, err := os.ReadFile(f.path("proc/meminfo")); err != nil {
+	if b, err := readOf(f, f.path("proc/meminfo")); err != nil {
 		errs = append(errs, fmt.Errorf("read memory: %w", err))
 	} else {
 		m.MemTotal = parseMeminfo(b).Total
@@ -72,14 +70,32 @@ func (f FS) FactsOf(pid int) (m Machine, err error) {
 			m.MemLimit = known.None[uint64]()
 		}
 	}
-	m.Kernel, m.Arch, _ = uname()
-	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err == nil {
+	if Here(f) {
+		m.Kernel, m.Arch, _ = uname()
+	} else {
+		m.Kernel, _ = wordOf(f, f.path("proc/sys/kernel/osrelease"))
+	}
+	if b, err := readOf(f, f.path("proc/cpuinfo")); err == nil {
 		m.Model = cpuModel(string(b))
 	}
-	if b, err := os.ReadFile(f.path("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")); err == nil {
+	if b, err := readOf(f, f.path("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")); err == nil {
 		m.Governor = string(bytes.TrimSpace(b))
 	}
 	return m, errors.Join(errs...)
+}
+
+// affinityOf returns how many CPUs a process may use.
+func affinityOf(f FS, pid int) (int, error) {
+	if Here(f) {
+		var set cpuSet
+		err := getAffinity(pid, &set)
+		return set.Count(), err
+	}
+	w := statusField(f, pid, "Cpus_allowed_list")
+	if len(w) != 1 {
+		return 0, os.ErrNotExist
+	}
+	return countList(w[0]), nil
 }
 
 // countList counts the members of a kernel's list of numbers: "0-3,8".

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/dyno-perf/dyno/internal/known"
 )
 
@@ -30,23 +28,23 @@ type FamilyReading struct {
 }
 
 // Family looks at a process and its children. The error wraps os.ErrNotExist when there is no such process.
-func Family(pid int) (r FamilyReading, err error) {
-	fs, err := procfs.NewFS(FS{}.path("proc"))
-	if err != nil {
-		return r, fmt.Errorf("read process %d: %w", pid, err)
-	}
+func Family(pid int) (r FamilyReading, err error) { return FamilyOf(FS{}, pid) }
+
+// FamilyOf is Family, reading f.
+func FamilyOf(f FS, pid int) (r FamilyReading, err error) {
 	// A child that ends meanwhile is counted twice: by itself and by its parent.
 	for range familyTries {
 		var before, after []int
-		if before, err = children(pid); err == nil {
-			if r, err = family(fs, pid, before); err == nil {
-				after, err = children(pid)
+		if before, err = children(f, pid); err == nil {
+			if r, err = familyOf(f, pid, before); err == nil && Here(f) {
+				after, err = children(f, pid)
 			}
 		}
 		if err != nil {
 			return r, fmt.Errorf("read process %d and its children: %w", pid, gone(err))
 		}
-		if !slices.ContainsFunc(before, func(p int) bool { return !slices.Contains(after, p) }) {
+		// Those of another machine are read in one go.
+		if !Here(f) || !slices.ContainsFunc(before, func(p int) bool { return !slices.Contains(after, p) }) {
 			break
 		}
 	}
@@ -70,11 +68,19 @@ func Whole(pid int) (ProcReading, error) {
 // counted twice is little.
 const familyTries = 3
 
-func family(fs procfs.FS, pid int, children []int) (r FamilyReading, err error) {
+func familyOf(f FS, pid int, children []int) (r FamilyReading, err error) {
 	r.PID = pid
 	var read, written uint64
 	for _, p := range append(children, pid) {
-		st, status, io, err := lookAt(fs, p)
+		dir := f.path("proc", strconv.Itoa(p))
+		want(f, dir+"/stat", dir+"/status")
+	}
+	for _, p := range append([]int{pid}, children...) {
+		st, err := statOf(f, p)
+		var status map[string]uint64
+		if err == nil {
+			status, err = statusOf(f, p, "RssAnon", "RssShmem")
+		}
 		switch {
 		case err != nil && p == pid:
 			return r, err
@@ -82,18 +88,25 @@ func family(fs procfs.FS, pid int, children []int) (r FamilyReading, err error) 
 			continue
 		}
 		if p == pid {
-			r.Start = st.Starttime
+			r.Start = st.Start
 		}
-		r.UserSec += (float64(st.UTime) + float64(st.CUTime)) / hertz
-		r.SysSec += (float64(st.STime) + float64(st.CSTime)) / hertz
+		r.UserSec += st.User + st.ChildUser
+		r.SysSec += st.System + st.ChildSys
 		r.Processes++
-		r.AnonBytes += status.RssAnon
-		r.SharedBytes = max(r.SharedBytes, status.RssShmem)
-		if io == nil {
+		r.AnonBytes += status["RssAnon"]
+		r.SharedBytes = max(r.SharedBytes, status["RssShmem"])
+		if r.IODenied != nil {
+			continue
+		}
+		rd, wr, err := ioOf(f, p)
+		if p != pid && err != nil && errors.Is(gone(err), os.ErrNotExist) { // it has ended since
+			continue
+		}
+		if err != nil {
 			r.IODenied = os.ErrPermission
 			continue
 		}
-		read, written = read+io.ReadBytes, written+io.WriteBytes
+		read, written = read+rd, written+wr
 	}
 	if r.IODenied == nil {
 		r.ReadBytes, r.WriteBytes = known.Of(read), known.Of(written)
@@ -101,37 +114,19 @@ func family(fs procfs.FS, pid int, children []int) (r FamilyReading, err error) 
 	return r, nil
 }
 
-// lookAt reads a process; io is nil where it is hidden.
-func lookAt(fs procfs.FS, pid int) (st procfs.ProcStat, status procfs.ProcStatus, io *procfs.ProcIO, err error) {
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return st, status, nil, err
-	}
-	if st, err = p.Stat(); err != nil {
-		return st, status, nil, err
-	}
-	if status, err = p.NewStatus(); err != nil {
-		return st, status, nil, err
-	}
-	if x, err := p.IO(); err == nil {
-		io = &x
-	}
-	return st, status, io, nil
-}
-
 // Started returns the processes that a process of one thread has started and that have not ended. It reads one file
 // where the kernel has it, and else looks at all processes as Children does.
 func Started(pid int) []int {
-	pids, _ := children(pid) // it has ended
+	pids, _ := children(FS{}, pid) // it has ended
 	return pids
 }
 
 // children lists the children of a process that has one thread (proc_pid_task(5)).
-func children(pid int) (pids []int, err error) {
+func children(f FS, pid int) (pids []int, err error) {
 	n := strconv.Itoa(pid)
-	b, err := os.ReadFile(FS{}.path("proc", n, "task", n, "children"))
-	if errors.Is(err, os.ErrNotExist) {
-		if _, alive := os.Stat(FS{}.path("proc", n)); alive == nil { // a kernel without CONFIG_PROC_CHILDREN
+	b, err := readOf(f, f.path("proc", n, "task", n, "children"))
+	if errors.Is(err, os.ErrNotExist) && Here(f) {
+		if _, alive := os.Stat(f.path("proc", n)); alive == nil { // a kernel without CONFIG_PROC_CHILDREN
 			return Children(pid), nil
 		}
 	}

@@ -302,8 +302,12 @@ func unixListeners(root string) (all []unixListener) {
 	if err != nil {
 		return nil
 	}
+	return parseUnix(string(text))
+}
+
+func parseUnix(text string) (all []unixListener) {
 	times := map[string]int{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) > 6 {
 			times[f[6]]++

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -236,9 +235,12 @@ func disk(r Reading, device string) (Disk, bool) {
 	return Disk{}, false
 }
 
+// CPUsOf is CPUs, reading f.
+func CPUsOf(f FS) (map[int]CPUTimes, error) { return perCPU(f) }
+
 // perCPU reads the times of each CPU.
 func perCPU(f FS) (map[int]CPUTimes, error) {
-	b, err := os.ReadFile(f.path("proc/stat"))
+	b, err := readOf(f, f.path("proc/stat"))
 	if err != nil {
 		return nil, fmt.Errorf("read cpu times: %w", err)
 	}

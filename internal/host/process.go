@@ -12,8 +12,6 @@ import (
 	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/known"
-
-	"github.com/prometheus/procfs"
 )
 
 // ProcReading is one look at a process. Times and counts are since its start and include threads that ended.
@@ -35,29 +33,30 @@ func Process(pid int) (ProcReading, error) { return FS{}.Process(pid) }
 
 // Process looks at the process with the pid.
 func (f FS) Process(pid int) (r ProcReading, err error) {
-	fs, err := procfs.NewFS(f.path("proc"))
-	if err != nil {
-		return r, fmt.Errorf("read process %d: %w", pid, err)
-	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return r, fmt.Errorf("read process %d: %w", pid, err)
-	}
-	st, err := p.Stat()
-	if err == nil && (st.State == "Z" || st.State == "X") {
+	dir := f.path("proc", strconv.Itoa(pid))
+	want(f, dir+"/stat", dir+"/status", dir+"/io")
+	st, err := statOf(f, pid)
+	if err == nil && (st.State == 'Z' || st.State == 'X') {
 		err = fmt.Errorf("it has ended: %w", os.ErrNotExist)
 	}
 	if err != nil {
 		return r, fmt.Errorf("read process %d: %w", pid, gone(err))
 	}
-	r = ProcReading{
-		PID: pid, Start: st.Starttime, Name: st.Comm, UserSec: float64(st.UTime) / hertz,
-		SysSec: float64(st.STime) / hertz, RSSBytes: uint64(max(st.ResidentMemory(), 0)), Threads: st.NumThreads,
+	if !Here(f) { // its pages may have another size
+		status, err := statusOf(f, pid, "VmRSS")
+		if err != nil {
+			return r, fmt.Errorf("read process %d: %w", pid, gone(err))
+		}
+		st.Resident = status["VmRSS"]
 	}
-	if io, err := p.IO(); err != nil {
+	r = ProcReading{
+		PID: pid, Start: st.Start, Name: st.Name, UserSec: st.User, SysSec: st.System,
+		RSSBytes: st.Resident, Threads: st.Threads,
+	}
+	if read, written, err := ioOf(f, pid); err != nil {
 		r.IODenied = gone(err)
 	} else {
-		r.ReadBytes, r.WriteBytes = known.Of(io.ReadBytes), known.Of(io.WriteBytes)
+		r.ReadBytes, r.WriteBytes = known.Of(read), known.Of(written)
 	}
 	return r, nil
 }
@@ -107,12 +106,7 @@ func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 func threadsOf(f FS, pid, limit int, file string, do func(tid int, b []byte) error) error {
 	fail := func(err error) error { return fmt.Errorf("read threads of process %d: %w", pid, err) }
 	dir := f.path("proc", strconv.Itoa(pid), "task")
-	d, err := os.Open(dir)
-	if err != nil {
-		return fail(err)
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
+	names, err := namesOf(f, dir)
 	switch {
 	case err != nil:
 		return fail(gone(err))
@@ -121,12 +115,16 @@ func threadsOf(f FS, pid, limit int, file string, do func(tid int, b []byte) err
 	}
 	var buf []byte
 	for _, name := range names {
+		want(f, filepath.Join(dir, name, file))
+	}
+	for _, name := range names {
 		tid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		b, err := slurp(filepath.Join(dir, name, file), &buf)
-		if errors.Is(err, os.ErrNotExist) && !exists(filepath.Join(dir, name)) || errors.Is(err, syscall.ESRCH) {
+		b, err := slurpOf(f, &buf, filepath.Join(dir, name, file))
+		if errors.Is(err, os.ErrNotExist) && !(Here(f) && exists(filepath.Join(dir, name))) ||
+			errors.Is(err, syscall.ESRCH) {
 			// it ended meanwhile
 			continue
 		}
@@ -167,7 +165,7 @@ func (f FS) Command(pid int) ([]string, error) {
 // Account returns the user of a process. Of one that runs a program with another's rights, as su
 // does, there is none: who started it chose how it is called and what it has open.
 func (f FS) Account(pid int) (uid int, ok bool) {
-	b, err := os.ReadFile(f.path("proc", strconv.Itoa(pid), "status"))
+	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return 0, false
 	}

@@ -16,7 +16,10 @@ import (
 const hertz = 100
 
 // FS is where the kernel shows itself. The zero value reads /proc and /sys; tests read a folder.
-type FS struct{ Root string }
+type FS struct {
+	Root  string
+	Files Files // of another machine; nil for this one
+}
 
 func (f FS) path(elem ...string) string {
 	return filepath.Join(append([]string{"/" + f.Root}, elem...)...)
@@ -86,8 +89,10 @@ func Read() (Reading, error) { return FS{}.Read() }
 // Read looks at the machine. It fails only when not even the CPU times can be read, which are the first thing asked
 // for; other parts that are missing or denied are unknown and named in Problems.
 func (f FS) Read() (r Reading, err error) {
+	want(f, f.path("proc/stat"), f.path("proc/meminfo"), f.path("proc/loadavg"), f.path("proc/diskstats"),
+		f.path("proc/pressure/cpu"), f.path("proc/pressure/memory"), f.path("proc/pressure/io"))
 	var buf []byte
-	b, err := slurp(f.path("proc/stat"), &buf)
+	b, err := slurpOf(f, &buf, f.path("proc/stat"))
 	if err != nil {
 		return r, fmt.Errorf("read cpu times: %w", err)
 	}
@@ -99,20 +104,20 @@ func (f FS) Read() (r Reading, err error) {
 			r.Problems = append(r.Problems, Problem{name, err})
 		}
 	}
-	if b, err = slurp(f.path("proc/meminfo"), &buf); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/meminfo")); err == nil {
 		r.Memory = parseMeminfo(b)
 	}
 	part("memory", err)
-	if b, err = slurp(f.path("proc/loadavg"), &buf); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/loadavg")); err == nil {
 		r.Load = parseLoad(b)
 	}
 	part("load", err)
-	if b, err = slurp(f.path("proc/diskstats"), &buf); err == nil {
+	if b, err = slurpOf(f, &buf, f.path("proc/diskstats")); err == nil {
 		r.Disks = parseDiskstats(f, b)
 	}
 	part("disks", err)
 	for _, res := range []string{"cpu", "memory", "io"} {
-		b, err := slurp(f.path("proc/pressure", res), &buf)
+		b, err := slurpOf(f, &buf, f.path("proc/pressure", res))
 		if err != nil { // older kernels and kernels with psi=0: nothing is wrong
 			if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNotSupported) {
 				part("pressure", err)

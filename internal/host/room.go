@@ -19,6 +19,18 @@ func Room(path string) (total, avail uint64, err error) {
 	return total, avail, nil
 }
 
+// RoomOf is Room of a directory as a process sees it. Where that may not be looked through, as by an account of another
+// machine, the path is taken as it is unless the process is in a container.
+func RoomOf(f FS, pid int, dir string) (total, avail uint64, err error) {
+	if Here(f) {
+		return Room(seenBy(pid, dir))
+	}
+	if total, avail, err = f.Files.Room(seenBy(pid, dir)); err == nil || len(statusField(f, pid, "NSpid")) > 1 {
+		return total, avail, err
+	}
+	return f.Files.Room(dir)
+}
+
 // SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent
 // is.
 func SameDisk(a, b string) bool {

@@ -2,14 +2,11 @@ package host
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
-
-	"github.com/prometheus/procfs"
 )
 
 // Tuning is how the kernel and the server's process are set up, in the kernel's own words. What could not be read is
@@ -66,21 +63,27 @@ func ReadTuning(pid int, path string) Tuning { return FS{}.ReadTuning(pid, path)
 func (f FS) ReadTuning(pid int, path string) Tuning {
 	t := Tuning{Settings: map[string]string{}}
 	for _, name := range sysctls {
-		if s, ok := word(f.path("proc/sys", strings.ReplaceAll(name, ".", "/"))); ok {
+		want(f, f.path("proc/sys", strings.ReplaceAll(name, ".", "/")))
+	}
+	for _, name := range sysFiles {
+		want(f, f.path("sys", name))
+	}
+	for _, name := range sysctls {
+		if s, ok := wordOf(f, f.path("proc/sys", strings.ReplaceAll(name, ".", "/"))); ok {
 			t.Settings[name] = strings.Join(strings.Fields(s), " ")
 		}
 	}
 	for _, name := range sysFiles {
-		if s, ok := word(f.path("sys", name)); ok {
+		if s, ok := wordOf(f, f.path("sys", name)); ok {
 			t.Settings[name] = s
 		}
 	}
-	if b, err := os.ReadFile(f.path("proc/meminfo")); err == nil {
+	if b, err := readOf(f, f.path("proc/meminfo")); err == nil {
 		for _, c := range pick(b, []string{"HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "Hugepagesize"}) {
 			t.Settings["meminfo/"+c.Name] = strconv.FormatUint(c.Value, 10)
 		}
 	}
-	if nodes, _ := filepath.Glob(f.path("sys/devices/system/node/node[0-9]*")); len(nodes) > 0 {
+	if nodes := nodeDirs(f); len(nodes) > 0 {
 		t.NUMANodes = known.Of(len(nodes))
 	}
 	placeOf(f, &t, path)
@@ -92,15 +95,16 @@ func (f FS) ReadTuning(pid int, path string) Tuning {
 
 // placeOf fills in what a path lies on.
 func placeOf(f FS, t *Tuning, path string) {
-	real, err := filepath.EvalSymlinks(path)
-	if path == "" || err != nil {
+	if path == "" {
 		return
 	}
-	if fs, err := procfs.NewFS(f.path("proc")); err == nil {
-		if ms, err := fs.GetMounts(); err == nil {
-			if m := mountOf(ms, real); m != nil {
-				t.Filesystem, t.MountOptions = m.FSType, mountOptions(m)
-			}
+	real, err := realOf(f, path)
+	if err != nil {
+		return
+	}
+	if ms, err := mountsOf(f); err == nil {
+		if m := mountOf(ms, real); m != nil {
+			t.Filesystem, t.MountOptions = m.FSType, mountOptions(m)
 		}
 	}
 	p, err := f.DiskOf(real)
@@ -112,8 +116,11 @@ func placeOf(f FS, t *Tuning, path string) {
 			t.Device = dev
 		}
 		for _, q := range queueSettings {
+			want(f, f.path("sys", "block", strings.ReplaceAll(dev, "/", "!"), "queue", q))
+		}
+		for _, q := range queueSettings {
 			name := filepath.Join("block", strings.ReplaceAll(dev, "/", "!"), "queue", q)
-			if s, ok := word(f.path("sys", name)); ok {
+			if s, ok := wordOf(f, f.path("sys", name)); ok {
 				t.Settings[name] = s
 			}
 		}
@@ -123,10 +130,10 @@ func placeOf(f FS, t *Tuning, path string) {
 // tuningOf fills in the limits and the memory of a process.
 func tuningOf(f FS, t *Tuning, pid int) {
 	dir := f.path("proc", strconv.Itoa(pid))
-	if b, err := os.ReadFile(dir + "/limits"); err == nil {
+	if b, err := readOf(f, dir+"/limits"); err == nil {
 		t.Limits = parseLimits(b)
 	}
-	if b, err := os.ReadFile(dir + "/status"); err == nil {
+	if b, err := readOf(f, dir+"/status"); err == nil {
 		t.Process = map[string]uint64{}
 		for _, c := range pick(b, []string{
 			"VmPeak", "VmSize", "VmLck", "VmHWM", "VmRSS", "RssAnon", "RssFile",

@@ -28,12 +28,12 @@ type cgroupSource struct {
 func (s *cgroupSource) Name() source.Name { return source.Cgroup }
 
 func (s *cgroupSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	pid, err := s.place.process(ctx, "the process")
+	f, pid, err := s.place.process(ctx, at, "the process")
 	if err != nil {
 		return err
 	}
 	if s.groups == nil || s.start != s.place.start {
-		if s.groups, err = host.FindGroups(pid); err != nil {
+		if s.groups, err = f.FindGroups(pid); err != nil {
 			s.groups = nil
 			if errors.Is(err, host.ErrNoGroup) {
 				return &Problem{State: source.Missing, Reason: err.Error(), Err: err}
@@ -42,7 +42,7 @@ func (s *cgroupSource) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		}
 		s.start = s.place.start
 	}
-	u, err := s.groups.Read()
+	u, err := s.groups.On(f).Read()
 	if err != nil { // the process may have been moved to another group
 		s.groups = nil
 		return s.place.gone(err)

@@ -42,12 +42,13 @@ var modes = func() (ls [8]metric.Labels) {
 func (s *hostSource) Name() source.Name { return source.Host }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if !s.place.local(ctx) {
-		return remote("the machine")
-	}
-	r, err := host.Read()
+	f, err := s.place.machine(ctx, at, "the machine")
 	if err != nil {
 		return err
+	}
+	r, err := f.Read()
+	if err != nil {
+		return s.place.gone(err)
 	}
 	put := func(name string, kind metric.Kind, ls metric.Labels, v float64) {
 		emit(metric.Sample{Name: name, Labels: ls, Kind: kind, At: at, Value: v})
@@ -62,7 +63,7 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 		put("node_cpu_seconds_total", metric.Counter, modes[i], notBack(&s.last[i], v, s.cpus))
 	}
 	if at-s.cpusAt >= 60_000 || at < s.cpusAt { // CPUs are seldom added
-		if all, err := host.CPUs(); err == nil {
+		if all, err := host.CPUsOf(f); err == nil {
 			s.cpus, s.cpusAt = len(all), at
 		}
 	}
@@ -144,4 +145,12 @@ func remote(what string) error {
 			"or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}
+}
+
+// Remark says by which way the machine is read.
+func (s *hostSource) Remark() string {
+	if s.place.where.Remote == nil {
+		return ""
+	}
+	return "through ssh"
 }

@@ -25,10 +25,11 @@ type hostDetail struct {
 func (s *hostDetail) Name() source.Name { return source.HostDetail }
 
 func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if !s.place.local(ctx) {
-		return remote("the machine")
+	f, err := s.place.machine(ctx, at, "the machine")
+	if err != nil {
+		return err
 	}
-	d := host.ReadDetail()
+	d := f.ReadDetail()
 	if s.names == nil {
 		s.names, s.labels = map[string]string{}, map[string]metric.Labels{}
 	}
@@ -86,7 +87,7 @@ func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 			put("dyno_host_thp", metric.Gauge, s.label("mode", m), on)
 		}
 	}
-	s.room(put)
+	s.room(f, put)
 	if len(d.Problems) > 0 {
 		p := d.Problems[0]
 		return &Problem{
@@ -99,16 +100,15 @@ func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 
 // room tells what is left on the filesystem of the data. A server in a container has folders of its own, seen through
 // its process.
-func (s *hostDetail) room(put func(string, metric.Kind, metric.Labels, uint64)) {
+func (s *hostDetail) room(f host.FS, put func(string, metric.Kind, metric.Labels, uint64)) {
 	if s.datadir == "" {
 		return
 	}
 	total, avail := known.None[uint64](), known.None[uint64]()
-	for _, dir := range []string{fmt.Sprintf("/proc/%d/root%s", s.place.pid, s.datadir), s.datadir} {
-		if t, a, err := host.Room(dir); err == nil {
-			total, avail = known.Of(t), known.Of(a)
-			break
-		}
+	if t, a, err := host.RoomOf(f, s.place.pid, s.datadir); err == nil {
+		total, avail = known.Of(t), known.Of(a)
+	} else if t, a, err := host.Room(s.datadir); err == nil && host.Here(f) {
+		total, avail = known.Of(t), known.Of(a)
 	}
 	ls := s.label("mountpoint", s.datadir)
 	if t, ok := total.Get(); ok {
@@ -147,10 +147,11 @@ type hostCPUs struct {
 func (s *hostCPUs) Name() source.Name { return source.HostCPUs }
 
 func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if !s.place.local(ctx) {
-		return remote("the machine")
+	f, err := s.place.machine(ctx, at, "the machine")
+	if err != nil {
+		return err
 	}
-	all, err := host.CPUs()
+	all, err := host.CPUsOf(f)
 	if err != nil {
 		return err
 	}

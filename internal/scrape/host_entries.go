@@ -5,17 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// Machine lists the sources that are files of the server's machine. find returns the server's process when it runs on
-// this one; datadir is where it keeps its data, as it says itself, "" where it does not. They share what they know of
-// where the server is.
-func Machine(find func(context.Context) (pid int, ok bool), datadir string) []Entry {
-	p := &place{find: find}
-	return []Entry{
+// Where says how a server's machine is read: as this one, or through a shell on another.
+type Where struct {
+	// Local returns the server's process when it runs on this machine.
+	Local func(context.Context) (pid int, ok bool)
+	// Remote reads the machine that the server is reached through; nil for none. Then Local is not asked.
+	Remote *host.Remote
+	// There returns the server's process on that machine, or host.ErrElsewhere or host.ErrHidden, see
+	// host.ServerThere.
+	There func(context.Context, host.FS) (pid int, err error)
+	// Children says that the server is a process with a child for each session, as PostgreSQL's. What is known of one
+	// process alone is then left out.
+	Children bool
+}
+
+// Machine lists the sources that are files of the server's machine. datadir is where the server keeps its data, as it
+// says itself, "" where it does not. They share what they know of where the server is.
+func Machine(w Where, datadir string) []Entry {
+	p := &place{where: w}
+	all := []Entry{
 		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, &hostSource{place: p}},
 		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, &processSource{place: p}},
 		{Traits{
@@ -48,36 +63,107 @@ func Machine(find func(context.Context) (pid int, ok bool), datadir string) []En
 		},
 		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, &hostCPUs{place: p}},
 	}
+	if !w.Children {
+		return all
+	}
+	single := []source.Name{source.ProcessDetail, source.ProcessMemory, source.ProcessThreads}
+	all = slices.DeleteFunc(all, func(e Entry) bool { return slices.Contains(single, e.Source.Name()) })
+	for i := range all {
+		if all[i].Source.Name() == source.Process {
+			all[i].Source = &childrenSource{place: p}
+			if w.Remote != nil {
+				all[i].Every = 5 * time.Second // there may be hundreds, of two files each
+			}
+		}
+	}
+	return all
 }
 
 // place is where the server runs, as far as that can be seen from here. Free sources are read one after the other, so
 // they may share one.
 type place struct {
-	find  func(context.Context) (pid int, ok bool)
+	where Where
+	fs    host.FS
+	at    int64 // the round that fs is of
+	slow  int64 // the round in which another machine did not answer in time
 	pid   int
 	start uint64 // of the process, clock ticks after boot
 	seen  bool   // the server was seen on this machine once: it stays there
+	why   error  // it was not seen on another machine
 	tried time.Time
 }
 
 // retryPlace is how long nobody looks again for a server that was not found here: looking takes a connection.
-const retryPlace = 500 * time.Millisecond
+// retryThere is the same for another machine, of which all processes are looked through.
+const (
+	retryPlace = 500 * time.Millisecond
+	retryThere = 15 * time.Second
+)
 
-// local reports whether the server runs on this machine.
-func (p *place) local(ctx context.Context) bool {
-	if !p.seen {
-		p.look(ctx)
+// open makes the machine's files those of the round at.
+func (p *place) open(ctx context.Context, at int64) error {
+	if p.where.Remote == nil || p.at == at && p.slow != at {
+		// Its files are asked for within the time of the source that reads.
+		if p.where.Remote != nil {
+			p.fs = host.Within(p.fs, ctx)
+		}
+		return nil
 	}
-	return p.seen
+	err := host.ErrSlow
+	if p.slow != at {
+		// Half of the time, for it may have to be asked for more.
+		wait := ctx
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			wait, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+			defer cancel()
+		}
+		p.fs, err = p.where.Remote.FS(wait)
+	}
+	if err == nil {
+		p.fs, p.at = host.Within(p.fs, ctx), at
+		return nil
+	}
+	if errors.Is(err, host.ErrSlow) {
+		p.slow = at // the sources after this one do not wait too
+		return &Problem{State: source.Slow, Reason: "the ssh host has not answered in time; its figures of this " +
+			"second are missing", Err: err}
+	}
+	return &Problem{State: source.Failed, Reason: "the machine is not read through ssh: " + ReasonOf(err),
+		Fix: "let the ssh account run sh on that host, which needs no root"}
+}
+
+// machine returns the files of the machine that the server runs on; what names what is looked for.
+func (p *place) machine(ctx context.Context, at int64, what string) (host.FS, error) {
+	if err := p.open(ctx, at); err != nil {
+		return host.FS{}, err
+	}
+	if !p.seen && !p.look(ctx) && !p.seen {
+		return host.FS{}, p.remote(what)
+	}
+	return p.fs, nil
 }
 
 func (p *place) look(ctx context.Context) bool {
-	if time.Since(p.tried) < retryPlace {
+	retry := retryPlace
+	if p.where.Remote != nil {
+		retry = retryThere
+	}
+	if time.Since(p.tried) < retry {
 		return false
 	}
-	pid, ok := p.find(ctx)
+	pid, ok := 0, false
+	if p.where.Remote == nil {
+		pid, ok = p.where.Local(ctx)
+	} else {
+		pid, p.why = p.where.There(ctx, p.fs)
+		ok = p.why == nil
+		if errors.Is(p.why, host.ErrHidden) { // its machine it is
+			p.seen = true
+		}
+	}
 	if ok {
-		r, err := host.Process(pid)
+		r, err := p.fs.Process(pid)
 		ok = err == nil
 		p.pid, p.start, p.seen = pid, r.Start, p.seen || ok
 	}
@@ -87,19 +173,46 @@ func (p *place) look(ctx context.Context) bool {
 	return ok
 }
 
-// process returns the server's process; what names what is looked for.
-func (p *place) process(ctx context.Context, what string) (pid int, err error) {
+// process returns the server's process and its machine's files; what names what is looked for.
+func (p *place) process(ctx context.Context, at int64, what string) (f host.FS, pid int, err error) {
+	if err := p.open(ctx, at); err != nil {
+		return f, 0, err
+	}
 	if p.pid != 0 || p.look(ctx) {
-		return p.pid, nil
+		return p.fs, p.pid, nil
 	}
-	if p.seen {
-		return 0, ended(os.ErrNotExist)
+	if p.seen && !errors.Is(p.why, host.ErrHidden) {
+		return f, 0, ended(os.ErrNotExist)
 	}
-	return 0, remote(what)
+	return f, 0, p.remote(what)
+}
+
+// remote is why a server's machine, or its process, is not seen.
+func (p *place) remote(what string) error {
+	switch {
+	case p.where.Remote == nil:
+		return remote(what)
+	case errors.Is(p.why, host.ErrHidden):
+		return &Problem{
+			State: source.Denied, Reason: what + " is not visible to the ssh account: " + p.why.Error(),
+			Fix: "mount /proc there with hidepid=0 or gid= of a group of the ssh account",
+		}
+	case errors.Is(p.why, host.ErrElsewhere), p.why == nil:
+		reason := what + " of the server is not visible"
+		if p.why != nil {
+			reason += ": " + p.why.Error()
+		}
+		return &Problem{State: source.Missing, Reason: reason,
+			Fix: "name the server's own host in ssh= to see it"}
+	}
+	return &Problem{State: source.Failed, Reason: what + " is not visible through ssh: " + ReasonOf(p.why)}
 }
 
 // gone takes an error of reading the process: it may have ended. Its successor is then looked for in the next round.
 func (p *place) gone(err error) error {
+	if errors.Is(err, host.ErrSlow) {
+		return &Problem{State: source.Slow, Reason: "the ssh host has not answered in time", Err: err}
+	}
 	if err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -113,4 +226,13 @@ func (p *place) same(r host.ProcReading) error {
 		return nil
 	}
 	return p.gone(fmt.Errorf("process %d is another one now: %w", r.PID, os.ErrNotExist))
+}
+
+// WithMachine adds the sources of Machine to those of the server itself: first, for they cost nothing, but last where
+// they are read through ssh, so that the server is not read later because of them.
+func WithMachine(w Where, datadir string, server []Entry) []Entry {
+	if w.Remote != nil {
+		return slices.Concat(server, Machine(w, datadir))
+	}
+	return slices.Concat(Machine(w, datadir), server)
 }

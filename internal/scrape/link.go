@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
@@ -17,6 +18,8 @@ type Parts struct {
 	Errors  Errors  // nil where errors say all themselves, as *endpoint.Error
 	// Redact takes the literals of statements out of a reading before anyone gets it; nil where they stay.
 	Redact func(*reading.Reading)
+	// Remote is read by entries of Machine; nil for none. The scraper begins its turns, and closes it.
+	Remote *host.Remote
 }
 
 // Entry is a source with how it is read.

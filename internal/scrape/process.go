@@ -3,7 +3,6 @@ package scrape
 import (
 	"context"
 
-	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/source"
 )
@@ -20,11 +19,11 @@ var modeUser, modeSystem = metric.L("mode", "user"), metric.L("mode", "system")
 func (s *processSource) Name() source.Name { return source.Process }
 
 func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	pid, err := s.place.process(ctx, "the process")
+	f, pid, err := s.place.process(ctx, at, "the process")
 	if err != nil {
 		return err
 	}
-	r, err := host.Process(pid)
+	r, err := f.Process(pid)
 	if err == nil {
 		err = s.place.same(r)
 	}
@@ -49,7 +48,7 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 			State: source.Denied, Partial: true, Err: r.IODenied,
 			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are " +
 				"available",
-			Fix: "run dyno as root or as the server's user",
+			Fix: fixHidden(f),
 		}
 	}
 	return nil

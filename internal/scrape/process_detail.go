@@ -27,12 +27,20 @@ type ofKernel struct {
 }
 
 // hidden is what the kernel shows to the process's own user and to root only.
-func hidden(what string, err error) *Problem {
+func hidden(f host.FS, what string, err error) *Problem {
 	return &Problem{
 		State: source.Denied, Partial: true, Err: err, Reason: what + " of the server's process are hidden from " +
 			"this user",
-		Fix: "run dyno as root or as the server's user",
+		Fix: fixHidden(f),
 	}
+}
+
+// fixHidden is what shows an account the processes of others.
+func fixHidden(f host.FS) string {
+	if host.Here(f) {
+		return "run dyno as root or as the server's user"
+	}
+	return "let ssh= name the server's user on that host, or root"
 }
 
 // processThreads reads how the server's threads share the CPUs:
@@ -54,18 +62,18 @@ const threadLimit = 1000
 func (s *processThreads) Name() source.Name { return source.ProcessThreads }
 
 func (s *processThreads) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	pid, err := s.place.process(ctx, "the process")
+	f, pid, err := s.place.process(ctx, at, "the process")
 	if err != nil {
 		return err
 	}
 	if s.start != s.place.start {
 		s.start, s.threads, s.turns = s.place.start, nil, host.Turns{}
 	}
-	now, err := host.ThreadTurns(pid, threadLimit)
+	now, err := f.ThreadTurns(pid, threadLimit)
 	switch {
 	case errors.Is(err, host.ErrTooMany):
 		return &Problem{State: source.Missing, Reason: err.Error(), Err: err}
-	case err != nil && exists(pid): // a kernel that does not count them
+	case err != nil && exists(f, pid): // a kernel that does not count them
 		return &Problem{State: source.Missing, Reason: "this kernel does not count the turns of threads", Err: err}
 	case err != nil:
 		return s.place.gone(err)
@@ -82,8 +90,8 @@ func (s *processThreads) Scrape(ctx context.Context, at int64, emit func(metric.
 	return nil
 }
 
-func exists(pid int) bool {
-	_, err := host.Process(pid)
+func exists(f host.FS, pid int) bool {
+	_, err := f.Process(pid)
 	return err == nil
 }
 
@@ -114,11 +122,11 @@ type processDetail struct{ place *place }
 func (s *processDetail) Name() source.Name { return source.ProcessDetail }
 
 func (s *processDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	pid, err := s.place.process(ctx, "the process")
+	f, pid, err := s.place.process(ctx, at, "the process")
 	if err != nil {
 		return err
 	}
-	d, err := host.ProcessDetail(pid)
+	d, err := f.ProcessDetail(pid)
 	if err != nil {
 		return s.place.gone(err)
 	}
@@ -132,7 +140,7 @@ func (s *processDetail) Scrape(ctx context.Context, at int64, emit func(metric.S
 		},
 		ofKernel{"dyno_server_anonymous_bytes", metric.Gauge, d.Anonymous})
 	if d.Denied != nil {
-		return hidden("the open files", d.Denied)
+		return hidden(f, "the open files", d.Denied)
 	}
 	return nil
 }
@@ -147,16 +155,16 @@ type processMemory struct{ place *place }
 func (s *processMemory) Name() source.Name { return source.ProcessMemory }
 
 func (s *processMemory) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	pid, err := s.place.process(ctx, "the process")
+	f, pid, err := s.place.process(ctx, at, "the process")
 	if err != nil {
 		return err
 	}
-	m, err := host.ProcessMemory(pid)
+	m, err := f.ProcessMemory(pid)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && exists(pid):
+	case errors.Is(err, os.ErrNotExist) && exists(f, pid):
 		return &Problem{State: source.Missing, Reason: "this kernel has no smaps_rollup", Err: err}
 	case errors.Is(err, os.ErrPermission):
-		p := hidden("the mappings", err)
+		p := hidden(f, "the mappings", err)
 		p.Partial = false
 		return p
 	case err != nil:

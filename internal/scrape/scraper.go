@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/clock"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -37,6 +38,7 @@ type Scraper struct {
 	errs    Errors
 	lane    *lane
 	timeout time.Duration
+	remote  *host.Remote // the server's machine; nil for this one, or none
 	meter   *Meter
 	cpu     time.Duration
 	states  []*turn
@@ -65,7 +67,10 @@ func New(p Parts, o Options) (*Scraper, error) {
 	if p.Errors == nil {
 		p.Errors = plainErrors{}
 	}
-	s := &Scraper{link: p.Light, heavy: p.Heavy, errs: p.Errors, timeout: o.Timeout, meter: o.Meter, redact: p.Redact}
+	s := &Scraper{
+		link: p.Light, heavy: p.Heavy, remote: p.Remote, errs: p.Errors, timeout: o.Timeout, meter: o.Meter,
+		redact: p.Redact,
+	}
 	for i, e := range p.Entries {
 		l := s.link
 		if e.Cost == Heavy {
@@ -95,6 +100,9 @@ func (s *Scraper) Close() error {
 				errs = append(errs, fmt.Errorf("end source %s: %w", st.src.Name(), err))
 			}
 		}
+	}
+	if s.remote != nil {
+		s.remote.Close()
 	}
 	s.link.Close()
 	if s.heavy != nil {
@@ -170,6 +178,9 @@ type pass struct {
 // round reads the sources whose turn it is.
 func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	began, late := time.Now(), clock.Now().Sub(p.at)
+	if s.remote != nil {
+		s.remote.Begin() // it is on its way while the server is asked
+	}
 	meter := s.meter.begin()
 	r := reading.Reading{At: p.at}
 	end := began.Add(p.budget)

@@ -253,6 +253,9 @@ func (st *turn) source() source.Source {
 	if st.reads > 0 {
 		x.Took = st.took.Seconds() * 1000 / float64(st.reads)
 	}
+	if r, ok := st.src.(remarker); ok && st.reads > 0 && x.State == source.OK {
+		x.Reason = r.Remark()
+	}
 	if st.slow > 0 && x.Reason == "" {
 		x.Reason = "read " + strconv.Itoa(1<<st.slow) + " times less often than it could be: it takes more than " +
 			strconv.FormatFloat(st.budget()*1000, 'g', 3, 64) + " ms a second"

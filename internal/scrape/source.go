@@ -25,6 +25,9 @@ type Source interface {
 // something, in the same round, and adds that part; nothing of it may be changed afterwards.
 type stater interface{ Fill(*state.State) }
 
+// remarker is a source that has something to say of itself when it is OK; "" for nothing.
+type remarker interface{ Remark() string }
+
 // eventer is a source that notices events. Events returns those since the last call; it is called after each Scrape.
 type eventer interface{ Events() []event.Event }
 

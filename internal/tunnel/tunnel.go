@@ -238,7 +238,9 @@ func (t *Tunnel) args() []string {
 	for _, o := range []string{
 		"BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=5",
 		"ServerAliveCountMax=3", "ConnectTimeout=10",
-		"ControlMaster=no", "ControlPath=none", "StreamLocalBindUnlink=yes", "StreamLocalBindMask=0177",
+		// Only our own directory leads to the connection.
+		"ControlMaster=yes", "ControlPath=" + filepath.Join(t.dir, controlName), "ControlPersist=no",
+		"StreamLocalBindUnlink=yes", "StreamLocalBindMask=0177",
 		"PermitLocalCommand=no", "RemoteCommand=none", "ForwardAgent=no", "ForwardX11=no", "LogLevel=INFO",
 	} {
 		a = append(a, "-o", o)
@@ -255,8 +257,10 @@ func (t *Tunnel) args() []string {
 
 // run starts ssh and returns when it has ended, with how long the tunnel stood.
 func (t *Tunnel) run(ctx context.Context, ssh string) (stood time.Duration, err error) {
-	if err := os.Remove(t.sock); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, &Error{Jump: t.jump, Err: err}
+	for _, old := range []string{t.sock, filepath.Join(t.dir, controlName)} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return 0, &Error{Jump: t.jump, Err: err}
+		}
 	}
 	from := t.said.count()
 	cmd := exec.Command(ssh, t.args()...)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,12 +19,13 @@ import (
 
 // Server is a real server on this machine that takes one key of one user.
 type Server struct {
-	Dir  string // everything of it; `ssh` in PATH reads ssh_config there
-	User string
-	Port int
-	argv []string
-	cred *syscall.Credential
-	cmd  *exec.Cmd
+	Dir    string // everything of it; `ssh` in PATH reads ssh_config there
+	User   string
+	Port   int
+	argv   []string
+	inside []string // the program that gives it its own view of the machine, see NewWithShell
+	cred   *syscall.Credential
+	cmd    *exec.Cmd
 }
 
 // New prepares a server and makes `ssh` in PATH one that knows it and nothing else of this machine.
@@ -125,6 +127,67 @@ Host *
 	return s
 }
 
+// Apart says what else of this machine a server does not share.
+type Apart int
+
+// What NewWithShell takes.
+const (
+	Network   Apart = iota + 1 // it is alone in a network of its own
+	Processes                  // it sees no process of this machine
+	Hidden                     // so, and /proc is mounted with hidepid
+)
+
+// NewWithShell is New for an account that may run a shell, as that of New may not: the server then has its own view of
+// /etc/passwd. It needs root.
+func NewWithShell(t *testing.T, apart ...Apart) *Server {
+	t.Helper()
+	s := New(t)
+	if s.cred == nil {
+		t.Fatal("a server with a shell needs root")
+	}
+	users, err := os.ReadFile("/etc/passwd")
+	must(t, err)
+	lines := strings.Split(string(users), "\n")
+	for i, l := range lines {
+		if f := strings.Split(l, ":"); f[0] == s.User {
+			f[len(f)-1], f[len(f)-2] = "/bin/sh", "/"
+			lines[i] = strings.Join(f, ":")
+		}
+	}
+	write(t, s.Dir+"/passwd", 0o644, strings.Join(lines, "\n"))
+	s.inside = []string{"unshare", "-m"}
+	up := ""
+	for _, a := range apart {
+		switch a {
+		case Network:
+			s.inside, up = append(s.inside, "-n"), up+"ip link set lo up && "
+			s.viaNetns(t)
+		case Hidden:
+			up += "mount -o remount,hidepid=2 /proc && "
+			fallthrough
+		case Processes:
+			s.inside = append(s.inside, "-p", "-f", "--mount-proc", "--kill-child")
+		}
+	}
+	s.inside = append(s.inside, "sh", "-c", up+`mount --bind "$0" /etc/passwd && exec setpriv --reuid="$1" --regid="$2" `+
+		`--clear-groups -- sh -c 'shift; exec "$@"' "$@"`, s.Dir+"/passwd", fmt.Sprint(s.cred.Uid), fmt.Sprint(s.cred.Gid))
+	s.argv, s.cred = append(s.inside, s.argv...), nil
+	return s
+}
+
+// viaNetns has ssh enter the server's network to reach it.
+func (s *Server) viaNetns(t *testing.T) {
+	t.Helper()
+	f, err := os.OpenFile(s.Dir+"/ssh_config", os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = fmt.Fprintf(f, "  ProxyCommand %s/enter\n", s.Dir)
+	must(t, err)
+	must(t, f.Close())
+}
+
+// PID returns the server's process, or that which holds its network and processes.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Start starts it; it ends with the test.
 func (s *Server) Start(t *testing.T) {
 	t.Helper()
@@ -143,6 +206,12 @@ func (s *Server) Start(t *testing.T) {
 			t.Logf("sshd:\n%s", s.Said())
 		}
 	})
+	if slices.Contains(s.inside, "-n") {
+		write(t, s.Dir+"/enter", 0o755, fmt.Sprintf("#!/bin/sh\nexec nsenter --net=/proc/%d/ns/net bash -c "+
+			"'exec 3<>/dev/tcp/127.0.0.1/%d; cat <&3 & cat >&3; wait'\n", s.cmd.Process.Pid, s.Port))
+		within(t, "sshd listens", func() bool { return bytes.Contains(s.Said(), []byte("Server listening")) })
+		return
+	}
 	within(t, "sshd listens", func() bool {
 		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.Port))
 		if err == nil {

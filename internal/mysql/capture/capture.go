@@ -227,11 +227,11 @@ func describe(t *target.Target) snapshot.Target {
 }
 
 func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home string) snapshot.Host {
-	pid, ok := t.LocalPID(ctx)
-	if !ok {
-		return snapshot.Host{}
-	}
-	h, err := host.Snapshot(pid, t.Facts().Datadir, home)
+	spec := t.Spec()
+	h, seen, err := host.Of(ctx, host.Server{
+		Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t), Datadir: t.Facts().Datadir, Home: home,
+	})
+	s.Target.Local = seen
 	if err != nil { // what could be read is in it all the same
 		s.Sources = append(s.Sources, source.Source{
 			Name: source.HostFacts, State: source.Failed,

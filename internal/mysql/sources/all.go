@@ -2,7 +2,6 @@ package sources
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -24,8 +23,12 @@ func Measure(ctx context.Context, t *target.Target, o scrape.Options, rounds int
 // partsOf makes what a scraper needs of a server.
 func partsOf(t *target.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
-	p := scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
-	if t.Spec().Redact {
+	spec := t.Spec()
+	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t)}
+	p := scrape.Parts{
+		Entries: entries(t, where, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}, Remote: where.Remote,
+	}
+	if spec.Redact {
 		p.Redact = redact
 	}
 	return p
@@ -46,7 +49,7 @@ const (
 
 // entries lists the sources in the order in which they are read: those that cost no question first. Their names alone
 // are known without a server too.
-func entries(t *target.Target, l, heavy *link) []scrape.Entry {
+func entries(t *target.Target, where scrape.Where, l, heavy *link) []scrape.Entry {
 	seen := new(moment) // by the sources of this list
 	light := func(every time.Duration, budget float64, grant, about string, s scrape.Source) scrape.Entry {
 		return scrape.Entry{Source: s, Traits: scrape.Traits{
@@ -61,7 +64,7 @@ func entries(t *target.Target, l, heavy *link) []scrape.Entry {
 	asked := func(e scrape.Entry) scrape.Entry { e.Asked = true; return e }
 	totals := func(e scrape.Entry) scrape.Entry { e.Totals = true; return e }
 	const sec = time.Second
-	return slices.Concat(scrape.Machine(t.LocalPID, t.Facts().Datadir), []scrape.Entry{
+	return scrape.WithMachine(where, t.Facts().Datadir, []scrape.Entry{
 		totals(light(0, 0.2, "", "SHOW GLOBAL STATUS", newGlobalStatus(l, l, t, t.Facts().Flavor.IsMariaDB()))),
 		light(0, 0.1, process, "counters of InnoDB", newInnodbMetrics(l, t, seen)),
 		light(0, 0.1, process, "open transactions", newTransactions(l, t, seen)),
@@ -99,7 +102,7 @@ func Names() []string {
 // List lists all sources in the order in which they are read.
 func List() []scrape.Info {
 	var all []scrape.Info
-	for _, e := range entries(&target.Target{}, nil, nil) {
+	for _, e := range entries(&target.Target{}, scrape.Where{}, nil, nil) {
 		all = append(all, scrape.Info{Name: e.Source.Name(), Traits: e.Traits})
 	}
 	return all

@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"net"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -70,17 +68,6 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.
-func (s *Session) threadOSID(ctx context.Context, flavor dbms.Flavor) (tid int) {
-	q := askThread
-	if flavor.IsMariaDB() {
-		q = askThreadMariaDB
-	}
-	// An error leaves 0: the table may be switched off or denied.
-	_, _ = s.Query(ctx, own(q), func(row []driver.Value) { tid = int(number(row[0])) })
-	return tid
 }
 
 // holdsSurely reports whether a process has the socket open.

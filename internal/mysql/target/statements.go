@@ -6,6 +6,7 @@ const (
 		"@@server_uuid */"
 	askThread        = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
 	askThreadMariaDB = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+	askUptime        = "SHOW GLOBAL STATUS LIKE 'Uptime'"
 	askConnected     = "SHOW GLOBAL STATUS LIKE 'Threads_connected'"
 	askLeft          = "SELECT INFO FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) " +
 		"AND ID = %d"

@@ -40,6 +40,11 @@ type Server interface {
 	End(c *pgx.Conn)
 }
 
+// there is a Server that is found on the machine that it is reached through.
+type there interface {
+	There(ctx context.Context, f host.FS) (pid int, err error)
+}
+
 // Scraper reads the server's metrics and sessions over a window; scrape.Scraper is one.
 type Scraper interface {
 	Window(ctx context.Context, every, length time.Duration, sink func(reading.Reading)) error
@@ -183,8 +188,15 @@ func observe(ctx context.Context, t Server, o Options) (*snapshot.Snapshot, erro
 	if c, err = ask(ctx, t, c, s, o, stmts.sql); err != nil {
 		return nil, err
 	}
-	if o.PID != 0 {
-		if s.Host, err = host.Snapshot(o.PID, f.Datadir, o.Home); err != nil {
+	where := host.Server{
+		Local: func(context.Context) (int, bool) { return o.PID, o.PID != 0 }, Datadir: f.Datadir, Home: o.Home,
+	}
+	if x, ok := t.(there); ok {
+		spec := t.Spec()
+		where.Remote, where.There = spec.Machine(), x.There
+	}
+	if o.PID != 0 || where.Remote != nil {
+		if s.Host, _, err = host.Of(ctx, where); err != nil {
 			s.Sources = append(s.Sources, source.Source{
 				Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
 			})

@@ -2,13 +2,11 @@ package sources
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/postgres/conn"
 	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // New returns a scraper of t. It connects when it first reads.
@@ -23,8 +21,12 @@ func Measure(ctx context.Context, t *conn.Target, o scrape.Options, rounds int) 
 // partsOf makes what a scraper needs of a server.
 func partsOf(t *conn.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
-	p := scrape.Parts{Entries: entries(t, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}}
-	if t.Spec().Redact {
+	spec := t.Spec()
+	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: t.There, Children: true}
+	p := scrape.Parts{
+		Entries: entries(t, where, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}, Remote: where.Remote,
+	}
+	if spec.Redact {
 		p.Redact = redact
 	}
 	return p
@@ -43,7 +45,7 @@ const monitor = "pg_monitor"
 
 // entries lists the sources in the order in which they are read: those that cost no question first. Their names alone
 // are known without a server too.
-func entries(t *conn.Target, l, heavy *link) []scrape.Entry {
+func entries(t *conn.Target, where scrape.Where, l, heavy *link) []scrape.Entry {
 	const sec = time.Second
 	f, seen := t.Facts(), new(moment)
 	entry := func(
@@ -59,7 +61,7 @@ func entries(t *conn.Target, l, heavy *link) []scrape.Entry {
 	totals.Totals = true
 	sent := func() uint64 { return l.succeeded.Load() + heavy.succeeded.Load() }
 	who := newSessions(l, t, seen)
-	return slices.Concat(machine(t, f), []scrape.Entry{
+	return scrape.WithMachine(where, f.Datadir, []scrape.Entry{
 		totals,
 		entry(scrape.Light, 0, 0, "", "the write-ahead log", newWAL(l, f)),
 		entry(scrape.Light, 0, 0.1, monitor, "sessions and open transactions", who),
@@ -75,21 +77,6 @@ func entries(t *conn.Target, l, heavy *link) []scrape.Entry {
 	})
 }
 
-// machine lists what is read of the server's machine. Where scrape.Machine reads one process, the sum over all of
-// PostgreSQL's takes its place, or nothing does.
-func machine(t *conn.Target, f conn.Facts) []scrape.Entry {
-	single := []source.Name{source.ProcessDetail, source.ProcessMemory, source.ProcessThreads}
-	all := slices.DeleteFunc(scrape.Machine(t.LocalPID, f.Datadir), func(e scrape.Entry) bool {
-		return slices.Contains(single, e.Source.Name())
-	})
-	for i := range all {
-		if all[i].Source.Name() == source.Process {
-			all[i].Source = &process{find: t.LocalPID}
-		}
-	}
-	return all
-}
-
 // Names lists the names of all sources in the order in which they are read.
 func Names() []string {
 	var names []string
@@ -102,7 +89,7 @@ func Names() []string {
 // List lists all sources in the order in which they are read.
 func List() []scrape.Info {
 	var all []scrape.Info
-	for _, e := range entries(&conn.Target{}, nil, nil) {
+	for _, e := range entries(&conn.Target{}, scrape.Where{Children: true}, nil, nil) {
 		all = append(all, scrape.Info{Name: e.Source.Name(), Traits: e.Traits})
 	}
 	return all

@@ -2253,6 +2253,7 @@ export interface components {
             lines: {
                 name: string;
                 expr: string;
+                by?: string;
                 limit?: boolean;
                 rest?: boolean;
             }[] | null;

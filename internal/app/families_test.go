@@ -17,7 +17,7 @@ func TestPanelsAreWhole(t *testing.T) {
 func panelsAreWhole(t *testing.T, f family.Family) {
 	units := map[string]bool{
 		"/s": true, "s": true, "B/s": true, "B": true, "cores": true, "s/s": true, "ratio": true,
-		"rows/s": true, "connections": true, "sessions": true, "transactions": true,
+		"rows/s": true, "connections": true, "sessions": true, "transactions": true, "workers": true,
 	}
 	seen := map[string]bool{}
 	group := ""

@@ -88,6 +88,9 @@ func (h graphAPI) panels(*http.Request) (any, error) {
 			}
 			b = appendText(append(b, `{"name":`...), l.Name)
 			b = appendText(append(b, `,"expr":`...), l.Ways[0].Expr("$target", "1m"))
+			if l.By != "" {
+				b = appendText(append(b, `,"by":`...), l.By)
+			}
 			b = append(appendRole(b, l), '}')
 		}
 		b = append(b, "]}"...)
@@ -114,7 +117,7 @@ func appendGraphs(b []byte, g service.Graphs) []byte {
 			}
 			b = appendText(append(b, `{"name":`...), l.Name)
 			b = appendText(append(b, `,"expr":`...), l.Expr)
-			b = appendRole(b, p.Panel.Lines[j])
+			b = appendRole(b, l.Line)
 			if l.Unknown != "" {
 				b = append(appendText(append(b, `,"unknown":`...), l.Unknown), `,"mean":[]`...)
 			} else {

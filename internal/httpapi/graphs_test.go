@@ -86,12 +86,12 @@ func TestGraphsJSON(t *testing.T) {
 		Target: "shop", From: 100, To: 130, Step: 10,
 		Panels: []service.GraphPanel{{Panel: p, Lines: []service.GraphLine{
 			{
-				Name: "running", Expr: `sum(x{a="b"})`, Mean: []float64{1, math.NaN(), 1234.5678},
+				Line: panel.Line{Name: "running"}, Expr: `sum(x{a="b"})`, Mean: []float64{1, math.NaN(), 1234.5678},
 				Min: []float64{0, math.NaN(), 1e-9}, Max: []float64{2, math.NaN(), 1e12},
 				Compare: []float64{0.5, 1, math.Inf(1)},
 			},
-			{Name: "connected", Expr: "y", Mean: []float64{1, 2, 3}},
-			{Name: "limit", Expr: "z", Unknown: "may not \"look\""},
+			{Line: panel.Line{Name: "connected"}, Expr: "y", Mean: []float64{1, 2, 3}},
+			{Line: panel.Line{Name: "limit", Limit: true}, Expr: "z", Unknown: "may not \"look\""},
 		}}},
 	})
 	var got struct {
@@ -131,7 +131,7 @@ func BenchmarkAppendGraphs(b *testing.B) {
 	for _, p := range (mysql.Family{}).Panels() {
 		x := service.GraphPanel{Panel: p}
 		for _, l := range p.Lines {
-			x.Lines = append(x.Lines, service.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})
+			x.Lines = append(x.Lines, service.GraphLine{Line: l, Mean: v, Min: v, Max: v})
 		}
 		g.Panels = append(g.Panels, x)
 	}

@@ -106,6 +106,7 @@ type panelDefinition struct {
 	Lines []struct {
 		Name  string `json:"name"`
 		Expr  string `json:"expr"`
+		By    string `json:"by,omitzero"` // one line for each value of this label: those with the most
 		Limit bool   `json:"limit,omitzero"`
 		Rest  bool   `json:"rest,omitzero"`
 	} `json:"lines"`

@@ -49,6 +49,9 @@ func NewLine(name string, from source.Name, ways ...Way) Line {
 // Else returns the line with what is told when it has nothing though its source is well.
 func (l Line) Else(why string) Line { l.Unknown = why; return l }
 
+// Each returns the line as one for each value of a label, see Line.By.
+func (l Line) Each(label string) Line { l.By = label; return l }
+
 // AsLimit returns the line as what the others may reach at most.
 func (l Line) AsLimit() Line { l.Limit = true; return l }
 

@@ -7,6 +7,7 @@
 package panel
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,31 @@ type Line struct {
 	Unknown string      // why there may be nothing when the source is well
 	Limit   bool        // it is what the others may reach at most: drawn when they come near
 	Rest    bool        // of a stack: what is left over
+	// Of the first way's series, one line for each value of this label: those with the most in the time shown, and
+	// their rest together as a line of the name Name. Such a line has one way of one term and no Per.
+	By string
+}
+
+// Most is how many lines a line By a label becomes at most, besides the one of the others.
+const Most = 7
+
+// Of returns the line of one value of the label that l is divided by.
+func (l Line) Of(value string) Line {
+	w := l.Ways[0]
+	t := w.Terms[0]
+	t.Match = append(slices.Clip(t.Match), Match{l.By, "=", value})
+	w.Terms = []Term{t}
+	l.Name, l.Ways, l.By = value, []Way{w}, ""
+	return l
+}
+
+// Short returns the last two parts of a path, which fit in a legend; other names whole.
+func Short(name string) string {
+	last := strings.LastIndexByte(name, '/')
+	if last < 0 {
+		return name
+	}
+	return name[strings.LastIndexByte(name[:last], '/')+1:]
 }
 
 // Way is a sum of terms, over a sum of others when there are some, times Scale when that is not 0.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Graphs struct {
 	Panels         []GraphPanel
 }
 
-// GraphPanel is a panel with its figures.
+// GraphPanel is a panel with its figures. A line of the panel By a label has become several here.
 type GraphPanel struct {
 	panel.Panel
 	Lines []GraphLine
@@ -45,7 +46,7 @@ type GraphPanel struct {
 // GraphLine is one line: of each step the true mean (of a counter: how much it grew, by the time of which that is
 // known), and the least and greatest of the single seconds where they are known and not the mean.
 type GraphLine struct {
-	Name           string
+	panel.Line
 	Expr           string // PromQL that gives the same
 	Mean, Min, Max []float64
 	Compare        []float64
@@ -137,15 +138,23 @@ func (s *Metrics) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 		for j := range lines[i] {
 			l := &lines[i][j]
 			if l.Unknown != "" {
-				l.Unknown = whyUnknown(p.Lines[j], sources)
+				l.Unknown = whyUnknown(l.Line, sources)
 			}
-			if before != nil && before[i][j].Unknown == "" {
-				l.Compare = before[i][j].Mean
+			if before != nil {
+				l.compare(before[i])
 			}
 		}
 		g.Panels = append(g.Panels, GraphPanel{p, lines[i]})
 	}
 	return g, nil
+}
+
+// compare gives the line what the line of its name was in the time before.
+func (l *GraphLine) compare(before []GraphLine) {
+	i := slices.IndexFunc(before, func(b GraphLine) bool { return b.Name == l.Name && b.Unknown == "" })
+	if i >= 0 {
+		l.Compare = before[i].Mean
+	}
 }
 
 // ratePoints is how many steps StatementRate takes the mean of.
@@ -269,9 +278,21 @@ func (s *Metrics) trace(ctx context.Context, target string, from, to, step int64
 	window := promWindow(step)
 	k := int(step * 1000 / cell)
 	for _, p := range panels {
-		lines := make([]GraphLine, len(p.Lines))
-		for i, l := range p.Lines {
-			x := GraphLine{Name: l.Name, Expr: l.Ways[0].Expr(target, window)}
+		lines := make([]GraphLine, 0, len(p.Lines))
+		for _, l := range p.Lines {
+			x := GraphLine{Line: l, Expr: l.Ways[0].Expr(target, window)}
+			if l.By != "" {
+				split := w.split(l, k, window)
+				if w.err != nil {
+					return nil, w.err
+				}
+				if len(split) == 0 {
+					x.Unknown = "unknown"
+					split = append(split, x)
+				}
+				lines = append(lines, split...)
+				continue
+			}
 			for _, way := range l.Ways {
 				var ok bool
 				if x.Mean, x.Min, x.Max, ok = w.buckets(way, k); w.err != nil {
@@ -287,7 +308,7 @@ func (s *Metrics) trace(ctx context.Context, target string, from, to, step int64
 			if !ranges {
 				x.Min, x.Max = nil, nil
 			}
-			lines[i] = x
+			lines = append(lines, x)
 		}
 		out = append(out, lines)
 	}
@@ -357,7 +378,7 @@ func (w *weaver) buckets(x panel.Way, k int) (mean, low, high []float64, ok bool
 // always busy.
 func (w *weaver) most(x panel.Way, k int) (mean, low, high []float64, ok bool) {
 	n := 0
-	w.each(x.Terms[0], func() {
+	w.each(x.Terms[0], func(metric.Labels) {
 		c := w.t.None()
 		w.t.Add(&c)
 		m, l, h := panel.Buckets(c, nil, k, x.Scale, !w.coarse)
@@ -420,7 +441,7 @@ func (w *weaver) sum(ts []panel.Term) (panel.Course, bool) {
 // term works out the course of the series of a term, and is not ok when there is none.
 func (w *weaver) term(x panel.Term) (c panel.Course, ok bool) {
 	n := 0
-	w.each(x, func() {
+	w.each(x, func(metric.Labels) {
 		if n++; n == 1 {
 			c = w.t.None()
 		}
@@ -461,8 +482,77 @@ func (w *weaver) without() (down []bool) {
 	return down
 }
 
-// each traces every series of a term and calls f then.
-func (w *weaver) each(x panel.Term, f func()) {
+// split works out a line By a label: the values with the most first, the others together last. It keeps points only,
+// not what they are worked out from, since a label may have hundreds of values.
+func (w *weaver) split(l panel.Line, k int, window string) []GraphLine {
+	type part struct {
+		value string
+		mean  []float64
+		total float64
+	}
+	way, by := l.Ways[0], map[string]*part{}
+	add := func(to, v []float64) {
+		for i, x := range v {
+			if to[i] != to[i] {
+				to[i] = x
+			} else if x == x {
+				to[i] += x
+			}
+		}
+	}
+	w.each(way.Terms[0], func(labels metric.Labels) {
+		c := w.t.None()
+		w.t.Add(&c)
+		mean, _, _ := panel.Buckets(c, nil, k, way.Scale, !w.coarse)
+		value := labels.Get(l.By)
+		p := by[value]
+		if p == nil {
+			by[strings.Clone(value)] = &part{value: strings.Clone(value), mean: mean}
+			return
+		}
+		add(p.mean, mean)
+	})
+	var parts []*part
+	for _, p := range by {
+		for _, v := range p.mean {
+			if v == v {
+				p.total += v
+			}
+		}
+		if p.total > 0 { // what stood still is no line
+			parts = append(parts, p)
+		}
+	}
+	slices.SortFunc(parts, func(a, b *part) int {
+		return cmp.Or(cmp.Compare(b.total, a.total), strings.Compare(a.value, b.value))
+	})
+	shorts := map[string]int{}
+	for _, p := range parts {
+		shorts[panel.Short(p.value)]++
+	}
+	var out []GraphLine
+	for i, p := range parts {
+		if i == panel.Most && len(parts) > panel.Most+1 {
+			rest := GraphLine{Line: l, Expr: way.Expr(w.target, window), Mean: p.mean}
+			for _, q := range parts[i+1:] {
+				add(rest.Mean, q.mean)
+			}
+			for _, x := range out {
+				rest.Expr += " - " + x.Expr
+			}
+			return append(out, rest)
+		}
+		of := l.Of(p.value)
+		if short := panel.Short(p.value); shorts[short] == 1 {
+			of.Name = short
+		}
+		out = append(out, GraphLine{Line: of, Expr: of.Ways[0].Expr(w.target, window), Mean: p.mean})
+	}
+	return out
+}
+
+// each traces every series of a term and calls f with its labels then.
+func (w *weaver) each(x panel.Term, f func(metric.Labels)) {
 	w.t.Out(w.down)
 	if slices.Contains(ups(), x.Name) || strings.HasPrefix(x.Name, "node_") { // the machine goes on without the server
 		w.t.Out(nil)
@@ -483,7 +573,7 @@ func (w *weaver) each(x panel.Term, f func()) {
 			} else {
 				w.t.Gauge(s.Points)
 			}
-			f()
+			f(s.Labels)
 		}))
 		return
 	}
@@ -496,7 +586,7 @@ func (w *weaver) each(x panel.Term, f func()) {
 			w.t.Since(w.minutes)
 			w.t.Gauge(l.tail)
 		}
-		f()
+		f(l.labels)
 	}
 }
 
@@ -507,7 +597,10 @@ func (w *weaver) fail(err error) { w.err = errors.Join(w.err, err) }
 const longGap = 150_000
 
 // long is a series over a long time: what minutes keep of it, and the seconds since.
-type long struct{ kept, means, tail []metric.Point }
+type long struct {
+	labels            metric.Labels
+	kept, means, tail []metric.Point
+}
 
 // long reads the minutes, and the seconds of which there are none yet.
 func (w *weaver) long(rate bool, ms []series.Match) []*long {
@@ -521,7 +614,7 @@ func (w *weaver) long(rate bool, ms []series.Match) []*long {
 		}
 		x := by[key]
 		if x == nil {
-			x = &long{}
+			x = &long{labels: slices.Clone(s.Labels)}
 			by[key] = x
 			all = append(all, x)
 		}

@@ -31,7 +31,8 @@ var built embed.FS
 
 // pages are the addresses of the UI besides "/", as ui/src/core/url.ts has them.
 var pages = []string{
-	"overview", "activity", "queries", "findings", "changes", "experiments", "overhead", "settings", "login", "welcome",
+	"overview", "activity", "queries", "explorer", "findings", "changes", "experiments", "overhead", "settings",
+	"login", "welcome",
 }
 
 // Policy is the Content-Security-Policy of the page: scripts and styles of its own files only, nothing inline, nothing

@@ -17,6 +17,7 @@ var places = []place{
 	{"overview", "/overview?target=shop&from=-5m", "Overview"},
 	{"activity", "/activity?target=shop", "Activity"},
 	{"queries", "/queries?target=shop&from=-5m", "Queries"},
+	{"explorer", "/explorer?target=shop&from=-5m", "Explorer"},
 	{"findings", "/findings?target=shop", "Findings"},
 	{"changes", "/changes?target=shop", "Changes"},
 	{"experiments", "/experiments", "Experiments"},

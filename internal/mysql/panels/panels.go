@@ -37,6 +37,30 @@ var (
 	like, unlike, sum, line = panel.Like, panel.Unlike, panel.Sum, panel.NewLine
 )
 
+// handlers returns the lines of calls of the storage engines' interface.
+func handlers(names ...string) (all []panel.Line) {
+	for _, n := range names {
+		all = append(all, line(n, source.GlobalStatus,
+			sum(rate(metric.ClientStatusTotal, is("variable", "handler_"+n))),
+			sum(rate(status+"handlers_total", is("handler", n)))))
+	}
+	return all
+}
+
+// latches returns a line for each kind of InnoDB's latches that its status text counts.
+func latches(figure string) (all []panel.Line) {
+	for _, l := range [][2]string{
+		{"mutexes", "mutex"},
+		{"rw-locks, shared", "rw_shared"},
+		{"rw-locks, exclusive", "rw_excl"},
+		{"rw-locks, sx", "rw_sx"},
+	} {
+		all = append(all, line(l[0], figures.InnodbStatus, sum(rate("dyno_innodb_"+figure, is("lock", l[1])))).
+			Else("SHOW ENGINE INNODB STATUS of this version does not count them"))
+	}
+	return all
+}
+
 const (
 	noHost    = panel.NoHost
 	noReplica = "this server is not a replica"
@@ -44,6 +68,8 @@ const (
 	noClasses = "set performance_schema=ON, or log every statement: slow_query_log=ON, log_output=FILE, " +
 		"long_query_time=0"
 	otherServer = "this server does not report it"
+	noIndex     = "these counters are off; Fix: SET GLOBAL innodb_monitor_enable='module_index'"
+	noUsers     = "this server does not report memory by user"
 )
 
 // List returns the panels of a server, in the order they are shown. The slice is the caller's.
@@ -133,6 +159,34 @@ func work() []panel.Panel {
 			},
 		},
 		{
+			ID: "handlers", Group: panel.Work, Title: "Handler reads", Unit: "/s",
+			About: "Calls that read rows, by how: read_rnd_next is the next row of a whole table, read_next of an " +
+				"index, read_key a row by its key. After an index was added, read_rnd_next becomes read_key and " +
+				"read_next. Without Dyno's own.",
+			Lines: handlers("read_rnd_next", "read_next", "read_key", "read_first", "read_last", "read_prev",
+				"read_rnd"),
+		},
+		{
+			ID: "handlerwrites", Group: panel.Work, Title: "Handler writes", Unit: "/s",
+			About: "Calls that change rows, those of temporary tables inside the server too, and the commits and " +
+				"rollbacks of each engine. Without Dyno's own.",
+			Lines: handlers("write", "update", "delete", "commit", "rollback"),
+		},
+		{
+			ID: "tables", Group: panel.Work, Title: "Time by table", Unit: "s/s",
+			About: "Time a second that statements spent on the rows of a table, waits for its disk and locks " +
+				"included; tables of one name in several schemas are one line.", Lines: []panel.Line{
+				line("other tables", source.TableIO, sum(rate(pfs+"table_io_waits_seconds_total"))).Each("name"),
+			},
+		},
+		{
+			ID: "tablerows", Group: panel.Work, Title: "Rows by table", Unit: "rows/s",
+			About: "Rows that were read and changed of each table, of one name in several schemas together.",
+			Lines: []panel.Line{
+				line("other tables", source.TableIO, sum(rate(pfs+"table_io_waits_total"))).Each("name"),
+			},
+		},
+		{
 			ID: "temporary", Group: panel.Work, Title: "Scans, sorts, temporary tables", Unit: "/s",
 			About: "Work that an index often saves, without Dyno's own.", Lines: []panel.Line{
 				line("full scans", source.GlobalStatus, clients("select_scan")...),
@@ -199,6 +253,45 @@ func waits() []panel.Panel {
 			},
 		},
 		{
+			ID: "states", Group: panel.Waits, Title: "Sessions by state", Unit: "sessions", Stacked: true,
+			About: "What the sessions do, idle ones left out, sampled once a second: of a state shorter than that, " +
+				"the share of samples that met it. No performance_schema is needed.", Lines: []panel.Line{
+				line("other states", source.Processlist,
+					sum(gauge("mysql_info_schema_processlist_threads", unlike("command", "sleep|daemon|binlog_dump.*"),
+						unlike("state", "server|replication")))).
+					Each("state"),
+			},
+		},
+		{
+			ID: "waitevents", Group: panel.Waits, Title: "Time by wait event", Unit: "s/s",
+			About: "Time a second of the longest waits, as performance_schema counts them when they end: files, " +
+				"locks, and mutexes and rw-locks when their instruments are on (UPDATE " +
+				"performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME LIKE " +
+				"'wait/synch/%'). Idle connections, tables as a whole, and threads that wait for work are left out.",
+			Lines: []panel.Line{
+				line("other events", source.Waits, sum(rate(pfs+"events_waits_seconds_total",
+					unlike(name, "idle|wait/io/(table|socket)/.*|wait/synch/(cond|sxlock/.*_event).*")))).
+					Each(name).Else(noInstr),
+			},
+		},
+		{
+			ID: "latches", Group: panel.Waits, Title: "InnoDB latch waits", Unit: "/s",
+			About: "How often a thread went to sleep for one of InnoDB's latches, after it had spun in vain.",
+			Lines: latches("os_waits_total"),
+		},
+		{
+			ID: "spins", Group: panel.Waits, Title: "InnoDB latch spin rounds", Unit: "/s",
+			About: "Rounds in which a thread waited on a CPU for one of InnoDB's latches. Many rounds cost CPU time.",
+			Lines: latches("spin_rounds_total"),
+		},
+		{
+			ID: "rowlocktime", Group: panel.Waits, Title: "Row lock time", Unit: "s/s",
+			About: "Time a second that statements waited for row locks, as InnoDB counts it: a wait counts when it " +
+				"ends, so a long one is a peak after it.", Lines: []panel.Line{
+				line("row locks", source.GlobalStatus, sum(rate(status+"innodb_row_lock_time")).Times(0.001)),
+			},
+		},
+		{
 			ID: "locks", Group: panel.Waits, Title: "Locks", Unit: "/s",
 			About: "Statements that waited for a lock, and those " +
 				"that timed out or were rolled back.", Lines: []panel.Line{
@@ -242,6 +335,15 @@ func waits() []panel.Panel {
 				line("lag", source.Replication,
 					panel.Way{Terms: []panel.Term{gauge("dyno_replica_lag_seconds")}, Most: true},
 					panel.Way{Terms: []panel.Term{gauge("mysql_slave_status_seconds_behind_master")}, Most: true}).
+					Else(noReplica),
+				line("oldest being applied", source.Replication,
+					panel.Way{Terms: []panel.Term{gauge("dyno_replica_apply_seconds")}, Most: true}).Else(noReplica),
+			},
+		},
+		{
+			ID: "workers", Group: panel.Waits, Title: "Replication workers", Unit: "workers", Stacked: true,
+			About: "Threads that apply what a replica has received, by what they do.", Lines: []panel.Line{
+				line("other states of workers", source.Replication, sum(gauge("dyno_replica_workers"))).Each("state").
 					Else(noReplica),
 			},
 		},
@@ -300,12 +402,51 @@ func limits() []panel.Panel {
 					sum(gauge(setting+"innodb_redo_log_capacity"))).Else(otherServer).AsLimit(),
 			},
 		},
+		{
+			ID: "splits", Group: panel.Limit, Title: "Page splits and merges", Unit: "/s",
+			About: "Pages of indexes that were split for a new row, and tries to merge two that became half empty.",
+			Lines: []panel.Line{
+				line("splits", figures.InnodbMetrics, sum(rate(metrics+"index_index_page_splits_total"))).Else(noIndex),
+				line("merge attempts", figures.InnodbMetrics,
+					sum(rate(metrics+"index_index_page_merge_attempts_total"))).Else(noIndex),
+				line("merges", figures.InnodbMetrics,
+					sum(rate(metrics+"index_index_page_merge_successful_total"))).Else(noIndex),
+			},
+		},
+		{
+			ID: "files", Group: panel.Limit, Title: "I/O time by file", Unit: "s/s",
+			About: "Time a second that threads spent reading and writing a file; of the 40 files with the most " +
+				"time since the server started.", Lines: []panel.Line{
+				line("other files", source.Files, sum(rate("dyno_file_seconds_total"))).Each("file_name"),
+			},
+		},
+		{
+			ID: "filebytes", Group: panel.Limit, Title: "Bytes by file", Unit: "B/s",
+			About: "Bytes a second that were read from and written to a file; of the 40 files with the most time " +
+				"since the server started.", Lines: []panel.Line{
+				line("other files", source.Files, sum(rate(pfs+"file_instances_bytes"))).Each("file_name"),
+			},
+		},
 		panel.DiskOperations(),
 		panel.DiskThroughput(),
 		panel.DiskBusy(),
 		panel.Memory(line("buffer pool", source.GlobalStatus, sum(gauge(pool))),
 			line("the rest of the server", source.Process, sum(gauge("dyno_server_resident_bytes"), less(gauge(pool)))).
 				Else(noHost)),
+		{
+			ID: "memoryevents", Group: panel.Limit, Title: "Server memory by purpose", Unit: "B",
+			About: "Memory that the server has taken, by the instrument of performance_schema. What was taken before " +
+				"an instrument was switched on is missing.", Lines: []panel.Line{
+				line("other purposes", source.Memory, sum(gauge(pfs+"memory_events_used_bytes"))).Each("event_name"),
+			},
+		},
+		{
+			ID: "memoryusers", Group: panel.Limit, Title: "Server memory by user", Unit: "B",
+			About: "Memory in use for the sessions of each user; the server's own threads are background.",
+			Lines: []panel.Line{
+				line("other users", source.MemoryUsers, sum(gauge("dyno_memory_user_bytes"))).Each("user").Else(noUsers),
+			},
+		},
 		panel.Pressure(),
 	}
 }

@@ -78,7 +78,7 @@ func entries(t *target.Target, where scrape.Where, l, heavy *link) []scrape.Entr
 		light(10*sec, 0, pfsPrivilege, "input and output by kind of file", newFileIO(l, t)),
 		weighty(30*sec, pfsPrivilege, "rows handled by table and index", newTableIO(heavy, t)),
 		weighty(10*sec, pfsPrivilege, "memory of the server by what it is for", newMemory(heavy, t)),
-		asked(weighty(30*sec, pfsPrivilege, "memory of the server by user", newMemoryUsers(heavy, t))),
+		weighty(60*sec, pfsPrivilege, "memory of the server by user", newMemoryUsers(heavy, t)),
 		asked(light(10*sec, 0, pfsPrivilege, "stages of statements", newStages(l, t))),
 		light(10*sec, 0, process, "InnoDB's page compression", newCompression(l, t)),
 		weighty(0, replicating, "channels of a replica and their appliers", newReplication(heavy, t)),
@@ -86,7 +86,7 @@ func entries(t *target.Target, where scrape.Where, l, heavy *link) []scrape.Entr
 		weighty(10*sec, process, "MariaDB's user statistics", newUserstat(heavy, t)),
 		weighty(10*time.Minute, process, "sizes of tables and indexes", newSizes(heavy, t)),
 		light(30*sec, 0, replicating, "room that the binary logs take", newBinlog(l, t)),
-		asked(weighty(30*sec, pfsPrivilege, "input and output of single files", newFiles(heavy, t))),
+		weighty(60*sec, pfsPrivilege, "input and output of single files", newFiles(heavy, t)),
 	})
 }
 

@@ -47,7 +47,7 @@ func newFiles(q querier, acc account) *summary {
 	t := table{
 		schema: "performance_schema", name: "file_summary_by_instance",
 		keys:  []key{{"FILE_NAME", "file_name", ""}, {"EVENT_NAME", "event_name", ""}},
-		where: "COUNT_STAR>0", order: "SUM_TIMER_WAIT DESC", limit: maxTables,
+		where: "COUNT_STAR>0", order: "SUM_TIMER_WAIT DESC", limit: 40,
 	}
 	for _, m := range []struct{ mode, column string }{{"read", "READ"}, {"write", "WRITE"}} {
 		t.columns = append(t.columns,

@@ -43,7 +43,7 @@ func newMemoryUsers(q querier, acc account) *summary {
 			schema: "performance_schema", name: "memory_summary_by_user_by_event_name", group: true,
 			keys:    []key{{"USER", "user", "IFNULL(USER,'background')"}},
 			columns: []column{{"CURRENT_NUMBER_OF_BYTES_USED", "dyno_memory_user_bytes", metric.Gauge, 0, ""}},
-			where:   "COUNT_ALLOC>0", order: "2 DESC", limit: 100,
+			where:   "COUNT_ALLOC>0", order: "2 DESC", limit: 20,
 		}},
 	}
 }

@@ -39,7 +39,7 @@ export class ApiError extends Error {
 }
 
 /** What the Prometheus API answers for a range. */
-export interface Matrix { data: { result: { metric: Record<string, string>; values: [number, string][] }[] } }
+export interface Matrix { warnings?: string[]; data: { result: { metric: Record<string, string>; values: [number, string][] }[] } }
 
 export type Params = Record<string, string | number | boolean | string[] | null | undefined>
 
@@ -63,9 +63,14 @@ export function get<P extends Path<'get'>>(path: P, params?: Params, signal?: Ab
   return ask(address(path, params), { signal: signal ?? null })
 }
 
+/** Reads a path of Prometheus' API. */
+export function prometheus<T>(path: string, params: Params, signal?: AbortSignal): Promise<T> {
+  return ask(address('../../v1/' + path, params), { signal: signal ?? null })
+}
+
 /** Evaluates PromQL over a range. */
 export function queryRange(params: Params, signal?: AbortSignal): Promise<Matrix> {
-  return ask(address('../../v1/query_range', params), { signal: signal ?? null })
+  return prometheus('query_range', params, signal)
 }
 
 /** Changes something. */

@@ -2336,6 +2336,7 @@ export interface components {
             lines: {
                 name: string;
                 expr: string;
+                by?: string;
                 limit?: boolean;
                 rest?: boolean;
             }[] | null;

@@ -4,7 +4,7 @@ import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
 export const pages = [
-  'fleet', 'overview', 'activity', 'queries', 'findings', 'changes', 'experiments', 'overhead', 'settings', 'login',
+  'fleet', 'overview', 'activity', 'queries', 'explorer', 'findings', 'changes', 'experiments', 'overhead', 'settings', 'login',
   'welcome'] as const
 export type PageName = (typeof pages)[number]
 
@@ -153,6 +153,11 @@ function restore(y: number): void {
     else restoring = requestAnimationFrame(again)
   }
   restoring = requestAnimationFrame(again)
+}
+
+/** A link to the metric explorer with expressions of PromQL, in the time that is shown. */
+export function exploreLink(exprs: string[]): string {
+  return href('explorer', { expr: exprs.join('\n') })
 }
 
 /** This address with some parameters changed. */

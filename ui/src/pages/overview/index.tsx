@@ -1,7 +1,7 @@
 // A server: is it busy, with what, what does it wait for, and is memory or the disk the limit?
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
+import { exploreLink, go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
   withParams } from '../../core'
 import { cursors, Graph, kindName, sortOut, type Graphs, type Mark } from '../../graph'
 import type { Graph as Panel } from '../../core/openapi.gen'
@@ -211,12 +211,24 @@ function card(p: CardProps, link: string) {
               <span class="hide">Unavailable: {why(x)}</span>
             </span>
           )}
+          <Explore panel={x} />
         </span>
       </header>
       <Graph panel={x} from={p.from} step={p.step} range={{ from: p.from, to: p.to }} sync={sync} height={148}
         table={p.table} compare={p.before} {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom}
         onBack={p.onBack} onPick={p.onPick} />
     </article>
+  )
+}
+
+/** The link from a graph to its expressions in the explorer; nothing where none has data. */
+function Explore({ panel }: { panel: Panel }) {
+  const exprs = panel.lines.filter((l) => l.unknown === undefined).map((l) => l.expr)
+  if (exprs.length === 0) return null
+  return (
+    <a class="sv-explore" href={exploreLink(exprs)} title="Explore: change the PromQL of this graph">
+      <Icon name="explorer" size={14} /><span class="hide">Explore {panel.title}</span>
+    </a>
   )
 }
 
@@ -252,6 +264,7 @@ function Large(p: Shown & { id: string; close: VNode; onTable: () => void }) {
         {p.close}
         <h2>{x.title}</h2>
         <span class="sv-card-unit">{unitName(x.unit)}</span>
+        <Explore panel={x} />
         <Button icon="table" pressed={p.table} onClick={p.onTable}>Figures</Button>
       </header>
       <p class="dim">{x.about}</p>

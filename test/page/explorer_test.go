@@ -1,0 +1,71 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestExplorer writes an expression with the keyboard alone, whose counter gets a rate and a sum, compares what is
+// drawn with what a query answers, and sees an error at its place.
+func TestExplorer(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	visit(b, "/explorer?target=shop&from=-5m")
+	b.Wait("dyno_client_status")
+	b.Click(".ex-editor textarea")
+	b.Type("status_questions")
+	b.Wait(".ex-list [role=option]")
+	b.Key("ArrowDown", "Enter")
+	b.WaitURL("expr=")
+	const want = `sum(rate(mysql_global_status_questions{target="shop"}[1m]))`
+	if got := b.Param("expr"); got != want {
+		t.Errorf("the counter became %q, want %q", got, want)
+	}
+	b.Wait(".ex-plot canvas")
+	b.Wait("section[aria-label=Result] tbody tr")
+	b.Settle()
+	inBoth(b, "explorer-counter")
+
+	// What a label is compared with is completed from the store.
+	visit(b, "/explorer?target=shop&from=-5m")
+	b.Click(".ex-editor textarea")
+	b.Type(`sum by (command) (rate(mysql_global_status_commands_total{target="shop",command="sel`)
+	b.Until("the value is offered", func() error {
+		if all := b.Texts(".ex-list [role=option]"); len(all) == 0 || all[0] != "select" {
+			return fmt.Errorf("%q", all)
+		}
+		return nil
+	})
+	b.Shot("explorer-completion")
+	b.Key("ArrowDown", "Tab")
+	b.Type(`}[1m]))`)
+	b.Key("Enter")
+	b.WaitURL("expr=")
+	b.WaitText("section[aria-label=Result] table", "select")
+
+	// An error is said at its expression, and the others are drawn.
+	b.Allow(`query_range.*up%29`)
+	visit(b, "/explorer?target=shop&from=-5m&expr=up%29%0Amysql_up")
+	b.WaitText(".ex-error", "parse error")
+	if got := b.Text(".ex-error mark"); got != ")" {
+		t.Errorf("the place of the error is %q", got)
+	}
+	b.WaitText("section[aria-label=Result] table", "shop")
+	b.Shot("explorer-error")
+
+	// Every graph leads here, with its expressions.
+	visit(b, "/overview?target=shop&from=-5m")
+	b.Click("#panel-throughput .sv-explore")
+	b.WaitText("h1", "Explorer")
+	if got := b.Param("expr"); !strings.Contains(got, "commands_total") || strings.Count(got, "\n") != 2 ||
+		b.Param("from") != "-5m" {
+		t.Errorf("the graph leads to %q from %q", got, b.Param("from"))
+	}
+	b.WaitFor(`document.querySelectorAll('section[aria-label=Result] tbody tr').length >= 3`)
+	b.Phone()
+	b.Settle()
+	sound(t, b, place{"explorer-phone", "", "Explorer"})
+	b.ShotAll("explorer-phone")
+	b.Axe()
+}

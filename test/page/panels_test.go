@@ -1,0 +1,30 @@
+package page
+
+import (
+	"testing"
+)
+
+// TestPanelsByLabel reads whole tables and holds what the graphs by handler, table, file and purpose show against the
+// names that the server has for them.
+func TestPanelsByLabel(t *testing.T) {
+	s := stage(t)
+	s.Exec("CREATE TABLE IF NOT EXISTS scanned_by_panels AS SELECT seq a FROM seq_1_to_20000")
+	b := s.Browser(t)
+	visit(b, "/overview?target=shop&from=-5m")
+	for range 10 {
+		s.Exec("SELECT SUM(a) FROM scanned_by_panels")
+	}
+	for panel, legend := range map[string]string{
+		"handlers": "read_rnd_next", "states": "", "rowlocktime": "row locks", "waitevents": "innodb",
+		"latches": "rw-locks, exclusive", "memoryevents": "memory", "tablerows": "scanned_by_panels",
+	} {
+		b.Wait("#panel-" + panel)
+		b.WaitText("#panel-"+panel+" .plot-legend", legend)
+	}
+	b.Wait("SET GLOBAL innodb_monitor_enable='module_index'")
+	b.Wait("Replication workers unavailable: this server is not a replica")
+	inBoth(b, "panels")
+	b.Phone()
+	b.Settle()
+	b.ShotAll("panels-phone")
+}

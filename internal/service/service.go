@@ -127,7 +127,7 @@ func (s *Service) wire() {
 	s.Diagnoses = &Diagnoses{
 		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks,
 		fleet: s.Fleet, looks: looks,
-		trouble: &s.trouble, past: archive{s.Series, s.History, s.ledger},
+		trouble: &s.trouble, past: archive{series: s.Series, history: s.History, ledger: s.ledger},
 	}
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
 	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}

@@ -183,11 +183,17 @@ func (s *Diagnoses) lastMinute(
 	if err != nil || len(ws) == 0 {
 		return nil, err
 	}
-	w := ws[len(ws)-1]
-	if now.Sub(w.To) > minuteLong || w.To.Sub(w.From) < app.DefaultWindow {
+	const least = 2 * family.MinWindow
+	i := len(ws) - 1
+	to := ws[i].To
+	for i > 0 && to.Sub(ws[i].From) < least { // a watcher that has just begun, or was ended
+		i--
+	}
+	from := ws[i].From
+	if now.Sub(to) > minuteLong || to.Sub(from) < least {
 		return nil, nil
 	}
-	x, err := s.past.window(ctx, name, w.From, w.To)
+	x, err := s.past.window(ctx, name, from, to)
 	var unfit *WindowError
 	if errors.As(err, &unfit) || err == nil && x.Source(source.Digests).State != source.OK {
 		return nil, nil //nolint:nilerr // a window of now is observed in its place

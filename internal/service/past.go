@@ -33,7 +33,11 @@ type archive struct {
 	series  *series.Store
 	history *history.History
 	ledger  *ledger.Ledger
+	hole    time.Duration // without a reading, in a window that is judged as one; 0 is longestHole
 }
+
+// longest returns the longest time without a reading in a window that is judged as one.
+func (p archive) longest() time.Duration { return cmp.Or(p.hole, longestHole) }
 
 // Bounds of a window that is over.
 const (
@@ -77,10 +81,16 @@ func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Tim
 func PastSnapshot(
 	ctx context.Context, a *app.App, target string, from, to time.Time,
 ) (x *snapshot.Snapshot, err error) {
+	return archive{}.borrowed(ctx, a, target, from, to)
+}
+
+// borrowed is PastSnapshot of an archive without stores.
+func (p archive) borrowed(
+	ctx context.Context, a *app.App, target string, from, to time.Time,
+) (x *snapshot.Snapshot, err error) {
 	if err := CheckPast(from, to, clock.Now()); err != nil {
 		return nil, err
 	}
-	var p archive
 	if p.ledger, err = a.Ledger(ctx); err != nil {
 		return nil, err
 	}
@@ -142,7 +152,7 @@ func (p archive) window(ctx context.Context, target string, from, to time.Time) 
 	if err := p.addMoments(ctx, x); err != nil {
 		return nil, err
 	}
-	if err := whole(x); err != nil {
+	if err := p.whole(x); err != nil {
 		return nil, err
 	}
 	if x.Target.Flavor == "" { // the states of then have expired
@@ -213,18 +223,15 @@ func (p archive) addClasses(ctx context.Context, x *snapshot.Snapshot) (source.S
 	if err != nil {
 		return src, err
 	}
-	if missed := last.To.Sub(first.From).Seconds() - cover.Seconds; missed > longestHole.Seconds() {
+	if missed := last.To.Sub(first.From).Seconds() - cover.Seconds; missed > p.longest().Seconds() {
 		src.Reason = fmt.Sprintf("query classes were not read for %.0f s of %s", missed, spanOf(first.From, last.To))
 		return src, nil
 	}
-	if late := x.To.Sub(last.To); late > longestHole { // the minute under way, or a watcher that ended
-		if early := first.From.Sub(x.From); early > longestHole {
-			early = 0
-		}
+	if late := x.To.Sub(last.To); late > p.longest() { // the minute under way, or a watcher that ended
 		src.Reason = "query classes are stored up to " + local(last.To) + " only"
 		return src, nil
 	}
-	if early := first.From.Sub(x.From); early > longestHole {
+	if early := first.From.Sub(x.From); early > p.longest() {
 		src.Reason = "query classes are stored from " + local(first.From) + " on only"
 		return src, nil
 	}
@@ -256,7 +263,7 @@ func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
 // that was set, a time of which nothing was read.
-func whole(x *snapshot.Snapshot) error {
+func (p archive) whole(x *snapshot.Snapshot) error {
 	for _, e := range x.Events {
 		inside := e.At.After(x.From) && e.At.Before(x.To)
 		switch {
@@ -267,7 +274,7 @@ func whole(x *snapshot.Snapshot) error {
 		case e.Kind == event.Gap && (e.Cause == event.ClockAhead || e.Cause == event.ClockBack):
 			return unfit("the clock was set at %s, in the window (%s): choose one before or after it", local(e.At),
 				e.Text)
-		case e.Kind == event.Gap && e.Until.Sub(e.At) > longestHole && e.Cause != event.TooMany:
+		case e.Kind == event.Gap && e.Until.Sub(e.At) > p.longest() && e.Cause != event.TooMany:
 			return unfit("nothing was stored from %s (%s): choose a window before or after it",
 				spanOf(e.At, e.Until), e.Text)
 		}
@@ -284,7 +291,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	first, ok := r.Oldest()
-	if slack := first - longestHole.Milliseconds(); ok && from < slack && to >= first {
+	if slack := first - p.longest().Milliseconds(); ok && from < slack && to >= first {
 		return unfit("samples of each second are stored from %s on: choose a window after it",
 			local(time.UnixMilli(first)))
 	} else if ok && to < slack {
@@ -312,7 +319,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	}
 	kin, known := app.FamilyOf(x.Target.Flavor)
 	if known {
-		if err := watched(all, kin.Up(), x); err != nil {
+		if err := p.watched(all, kin.Up(), x); err != nil {
 			return err
 		}
 	} else if len(all) == 0 {
@@ -376,12 +383,12 @@ func (p archive) nothing(ctx context.Context, x *snapshot.Snapshot) error {
 
 // watched returns the error of a window in which the server was not read, or did not answer, for too long. The longest
 // part that was watched is named.
-func watched(all []metric.Series, up string, x *snapshot.Snapshot) error {
+func (p archive) watched(all []metric.Series, up string, x *snapshot.Snapshot) error {
 	i := slices.IndexFunc(all, func(s metric.Series) bool { return s.Name == up })
 	var last, begin, from, to time.Time // of the reading before, the part under way, the longest part
 	holes := 0
 	note := func(at time.Time) {
-		if at.Sub(last) > longestHole && at.Sub(last) > 0 {
+		if at.Sub(last) > p.longest() && at.Sub(last) > 0 {
 			holes++
 			begin = at
 		}
@@ -393,17 +400,17 @@ func watched(all []metric.Series, up string, x *snapshot.Snapshot) error {
 	from, to = x.From, x.From
 	answered := 0
 	if i >= 0 {
-		for _, p := range all[i].Points {
-			if p.Value > 0 {
+		for _, q := range all[i].Points {
+			if q.Value > 0 {
 				answered++
-				note(time.UnixMilli(p.At))
+				note(time.UnixMilli(q.At))
 			}
 		}
 	}
 	if answered == 0 {
 		return unfit("%s did not answer from %s", x.Target.Name, spanOf(x.From, x.To))
 	}
-	if x.To.Sub(last) > longestHole {
+	if x.To.Sub(last) > p.longest() {
 		holes++
 	}
 	if holes == 0 {

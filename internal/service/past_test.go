@@ -16,10 +16,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
+// busyHole is how long a machine that runs tests may not read a server.
+const busyHole = time.Minute
+
 // TestPast judges a minute that is over by what was stored of it: while the service writes, and after it and the server
 // have ended. What is found, and how often the heavy statement ran, is what a diagnosis of the same seconds saw.
 func TestPast(t *testing.T) {
 	s, v := shopWatched(t, Options{})
+	v.Diagnoses.past.hole = busyHole
 	ctx := t.Context()
 	live, err := v.Diagnoses.look(ctx, "shop", family.Look{Window: 12 * time.Second}, app.Diagnosis{})
 	if err != nil {
@@ -90,10 +94,35 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(x)
-	if x, err = PastSnapshot(ctx, v.app, "shop", from, to); err != nil { // the store is open
+	if x, err = (archive{hole: busyHole}).borrowed(ctx, v.app, "shop", from, to); err != nil { // the store is open
 		t.Fatal(err)
 	}
 	same(x)
+
+	// A scheduled diagnosis takes the minute that was stored: it asks, and opens no scraper of its own.
+	server, err := v.app.Open(ctx, s.URL("root"), app.Login{NoDefaults: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	eventually(t, "the target is left alone", func() bool {
+		v.Fleet.mu.RLock()
+		defer v.Fleet.mu.RUnlock()
+		return len(v.Fleet.members)+len(v.Fleet.leaving) == 0
+	})
+	scrapes := s.Status(t, "Com_show_status")
+	if x, err = v.Diagnoses.lastMinute(ctx, "shop", server, family.Look{}); err != nil || x == nil {
+		ws, _, _ := v.History.Courses(ctx, "shop", nil, from.Add(-time.Minute), time.Now())
+		t.Fatalf("%v, %v: no snapshot of the last minute of %+v", x, err, ws)
+	}
+	if n := s.Status(t, "Com_show_status") - scrapes; n >= 10 { // a scraper reads it each second
+		t.Errorf("it read the status of the server %d times", n)
+	}
+	d := app.Diagnosis{Snapshot: x}
+	if d.Judge(); !slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Rule == "missing-index" }) ||
+		x.Past != nil || !strings.Contains(x.Source(source.Tables).Reason, "after the window") {
+		t.Errorf("found %+v of %+v", d.Findings, x.Sources)
+	}
 
 	// What stands against one figure of a window is said, by time.
 	refused := func(from, to time.Time, want string) {

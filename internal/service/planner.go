@@ -22,7 +22,7 @@ const (
 	mostRefused   = 500 // classes that are looked into in vain
 
 	heavyEvery  = 10 * time.Second // for classes that became heavy
-	heavyShare  = 0.1              // of the statement time
+	heavyShare  = 0.02             // of the statement time
 	heavyFactor = 3                // times what a call took when the plan was asked for last
 )
 
@@ -149,7 +149,7 @@ func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassW
 		}
 		var tables []schema.Table // as they are with a plan that was not seen before
 		if d, ok := x.(family.Definer); ok && p.Error == "" {
-			if has, err := s.history.HasPlan(ctx, m.entry.Name, c.Schema, p); err == nil && !has {
+			if has, err := s.history.Defined(ctx, m.entry.Name, c.Schema, p); err == nil && !has {
 				tables, _ = d.Tables(ctx, c.Schema, c.Example) // without them the plan is worth storing
 			}
 		}

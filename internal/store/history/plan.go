@@ -90,6 +90,11 @@ func (h *History) PutPlan(
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
+		case old == hash && len(tables) > 0: // they could not be read before
+			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? WHERE target = ? AND "+
+				"class = ? AND schema = ? AND first = ?", ms, string(doc), len(doc)+len(database), t, p.Class, database,
+				first)
+			return err
 		case old == hash:
 			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND "+
 				"schema = ? AND first = ?", ms, t, p.Class, database, first)
@@ -106,12 +111,12 @@ func (h *History) PutPlan(
 	return changed && err == nil, err
 }
 
-// HasPlan reports whether the latest plan that is stored of a class is of the same shape.
-func (h *History) HasPlan(ctx context.Context, target, schema string, p explain.Plan) (bool, error) {
+// Defined reports whether the latest plan that is stored of a class is of the same shape and has its tables.
+func (h *History) Defined(ctx context.Context, target, schema string, p explain.Plan) (bool, error) {
 	all, err := h.Plans(ctx, target, p.Class)
 	for _, q := range all {
 		if q.Schema == schema {
-			return q.Hash == Shape(p), err
+			return q.Hash == Shape(p) && len(q.Tables) > 0, err
 		}
 	}
 	return false, err

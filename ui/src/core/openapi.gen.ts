@@ -274,6 +274,18 @@ export interface paths {
         /** Diagnoses a target in a task, whose result is the id of the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored data. */
         post: operations["postDiagnose"];
     };
+    "/api/dyno/v1/incidents": {
+        parameters: {
+        };
+        /** Incidents that lie in or reach into a time, newest first. */
+        get: operations["getIncidents"];
+    };
+    "/api/dyno/v1/incident": {
+        parameters: {
+        };
+        /** One incident, with the classes of its time and the moments whose states are kept for it. */
+        get: operations["getIncident"];
+    };
     "/api/dyno/v1/changes": {
         parameters: {
         };
@@ -844,6 +856,40 @@ export interface components {
             text: string;
             line: string;
         };
+        /** @description Condition is one of a kind, as far as it is known. */
+        Condition: {
+            /**
+             * @example annotation
+             * @example ddl
+             * @example config
+             * @example run
+             * @example action
+             * @example variant
+             * @example restart
+             * @example gap
+             * @example down
+             * @example locks
+             * @example saturation
+             * @example refused
+             * @example login
+             * @example replication
+             */
+            kind: string;
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description its end, or while it is open when it was seen last
+             */
+            to: string;
+            open?: boolean;
+            /** @description "Lock pile-up" */
+            title: string;
+            /** @description one line: the title, how long, and the worst that was seen */
+            text: string;
+            /** @description Times is how often it began during an Incident; 0 in what a Detector returns. */
+            times?: number;
+        };
         /** @description Config is everything that a variant is made of. Of two configs laid over each other the upper one's maps are merged key by key, its lists are appended, its other values win where they are set. */
         Config: {
             /** @description as for `sandbox up`: "mysql@9.7" */
@@ -1408,35 +1454,110 @@ export interface components {
             /** Format: date-time */
             at: string;
         };
-        /** @description Incident is something that goes wrong on a target, from its begin on. Its event is stored when it begins and again when it ends. */
+        /** @description Incident is a time in which something was wrong with a target: all conditions and new findings that overlap or follow one another within Pause. */
         Incident: {
-            /** @description of its event */
             id: string;
-            /**
-             * @example annotation
-             * @example ddl
-             * @example config
-             * @example run
-             * @example action
-             * @example variant
-             * @example restart
-             * @example gap
-             * @example down
-             * @example locks
-             * @example saturation
-             * @example refused
-             * @example login
-             * @example replication
-             */
-            kind: string;
+            target: string;
             /** Format: date-time */
-            since: string;
-            /** @description "Lock pile-up" */
+            from: string;
+            /**
+             * Format: date-time
+             * @description To is its end, or while it is open when it was seen last.
+             */
+            to: string;
+            open: boolean;
+            /** @description Cut says that its end was not observed, because Dyno stopped watching. */
+            cut?: boolean;
+            /**
+             * @description "critical" or "warning"
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "notice" | "fact";
+            /** @description one line, without a length of time */
             title: string;
-            /** @description one line: the title and the worst that was seen */
-            text: string;
-            /** @description Diagnosis is the id of the one that it started, once that is done. */
+            /** @description Conditions are those that held, one of each kind, in order of their first begin. */
+            conditions: components["schemas"]["Condition"][];
+            /** @description Findings are those of diagnoses of this time, the worst first, at most 20. */
+            findings: components["schemas"]["IncidentFinding"][];
+            /** @description Worst are the seconds whose states are kept beyond their retention, in order of time: those around the begin, and the worst ones. */
+            worst_seconds: components["schemas"]["Second"][];
+            /** @description Diagnosis is the id of the diagnosis of its worst minute from stored data; empty while there is none. */
             diagnosis?: string;
+        };
+        /** @description Finding is what a diagnosis found during an incident. */
+        IncidentFinding: {
+            id: string;
+            title: string;
+            /** @enum {string} */
+            severity: "critical" | "warning" | "notice" | "fact";
+            share: number;
+            /** @description id of the one that saw it last */
+            diagnosis: string;
+            /** @description New says that no diagnosis of the hour before had it. */
+            new?: boolean;
+            /** @description Began says that the incident began with it, because no condition held when it appeared; Open that it goes on. */
+            began?: boolean;
+            open?: boolean;
+            /** Format: date-time */
+            last_seen: string;
+            /**
+             * Format: date-time
+             * @description Until is when a later diagnosis did not see it any more, of one that the incident began with.
+             */
+            until?: string;
+        };
+        /** @description incidentFull is an incident with all that is kept of it. */
+        IncidentFull: {
+            id: string;
+            target: string;
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description To is its end, or while it is open when it was seen last.
+             */
+            to: string;
+            open: boolean;
+            /** @description Cut says that its end was not observed, because Dyno stopped watching. */
+            cut?: boolean;
+            /**
+             * @description "critical" or "warning"
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "notice" | "fact";
+            /** @description one line, without a length of time */
+            title: string;
+            /** @description Conditions are those that held, one of each kind, in order of their first begin. */
+            conditions: components["schemas"]["Condition"][];
+            /** @description Findings are those of diagnoses of this time, the worst first, at most 20. */
+            findings: components["schemas"]["IncidentFinding"][];
+            /** @description Worst are the seconds whose states are kept beyond their retention, in order of time: those around the begin, and the worst ones. */
+            worst_seconds: components["schemas"]["Second"][];
+            /** @description Diagnosis is the id of the diagnosis of its worst minute from stored data; empty while there is none. */
+            diagnosis?: string;
+            /** @description Kept are the moments whose states are kept for it, in order: at most 30. */
+            kept: string[];
+            /** @description Events are those of its conditions, each with its diagnosis. */
+            events: components["schemas"]["Event"][];
+            /** @description Diagnoses are those of its time, in short, newest first. */
+            diagnoses: components["schemas"]["DiagnosisSummary"][];
+            /** @description Ignored are the ids of its findings that are ignored now. */
+            ignored: string[];
+            /** @description Classes are the query classes of its time, in whole minutes, most time first, each with its course. */
+            classes: components["schemas"]["ClassRow"][];
+            /** @description how much of that time was observed */
+            coverage: components["schemas"]["Coverage"];
+        };
+        /** @description incidentList is the incidents of a time, newest first. */
+        IncidentList: {
+            incidents: components["schemas"]["Incident"][];
+            /** @description there are older ones in that time */
+            truncated?: boolean;
+            /**
+             * Format: date-time
+             * @description WatchedSince is from when on something is stored of the target; absent for all targets, and when nothing is.
+             */
+            watched_since?: string;
         };
         /** @description Index is one key. */
         Index: {
@@ -2258,6 +2379,36 @@ export interface components {
             at: string;
             text: string;
         };
+        /** @description Ongoing is a condition of an incident, such as a lock pile-up, from its begin on. Its event is stored when it begins and again when it ends. */
+        Ongoing: {
+            /** @description of its event */
+            id: string;
+            /**
+             * @example annotation
+             * @example ddl
+             * @example config
+             * @example run
+             * @example action
+             * @example variant
+             * @example restart
+             * @example gap
+             * @example down
+             * @example locks
+             * @example saturation
+             * @example refused
+             * @example login
+             * @example replication
+             */
+            kind: string;
+            /** Format: date-time */
+            since: string;
+            /** @description "Lock pile-up" */
+            title: string;
+            /** @description one line: the title and the worst that was seen */
+            text: string;
+            /** @description Diagnosis is the id of the one that it started, once that is done. */
+            diagnosis?: string;
+        };
         /** @description Op is what one kind of operation did within a tick or a run. */
         Op: {
             name: string;
@@ -2728,17 +2879,12 @@ export interface components {
             /** @description Path says what drove the sessions: "loops" or "driver". */
             path?: string;
         };
-        /** @description Second is one tick of a trial; of a woven one about a second of its turns. */
+        /** @description Second is one second of an incident. */
         Second: {
             /** Format: date-time */
             at: string;
-            /** @description seconds */
-            length: number;
-            ops: number;
-            p95_ms?: number;
-            errors?: number;
-            /** @description of the server's CPUs, on a scale of its own; 0 when it was not measured */
-            speed?: number;
+            /** @description Level is how bad it was: 1 at the threshold of a condition, 2 at twice that; 0 where that has no measure. */
+            level: number;
         };
         /** @description Session is one connection of a client or one thread of the server. */
         Session: {
@@ -3046,8 +3192,8 @@ export interface components {
             not_configured?: boolean;
             /** @description LoginRefused says that the server answers and does not let Dyno in, see Reason. */
             login_refused?: boolean;
-            /** @description Incidents are the ongoing ones, in order of their start. */
-            incidents?: components["schemas"]["Incident"][];
+            /** @description Incidents are the conditions that go on, in order of their start. */
+            incidents?: components["schemas"]["Ongoing"][];
             /** @description Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all. */
             denied?: components["schemas"]["Denial"];
             /** @description Account is name@host, as the server took Dyno for at the last login. */
@@ -3227,7 +3373,7 @@ export interface components {
                 [key: string]: string;
             };
             /** @description Seconds are the operations per second of each tick; Lengths the ticks' lengths. Neighbours are not independent. */
-            seconds?: components["schemas"]["Second"][];
+            seconds?: components["schemas"]["TrialSecond"][];
             /** @description Latency is of the operations that completed; of a woven trial only of those within one turn. */
             latency?: unknown;
             /** @description Errors counts statements that failed, by the server's error number. */
@@ -3247,6 +3393,18 @@ export interface components {
             not_in_force?: {
                 [key: string]: string;
             };
+        };
+        /** @description Second is one tick of a trial; of a woven one about a second of its turns. */
+        TrialSecond: {
+            /** Format: date-time */
+            at: string;
+            /** @description seconds */
+            length: number;
+            ops: number;
+            p95_ms?: number;
+            errors?: number;
+            /** @description of the server's CPUs, on a scale of its own; 0 when it was not measured */
+            speed?: number;
         };
         /** @description Trials says how often and how long. */
         Trials: {
@@ -3557,6 +3715,7 @@ export type ClassPlan = components['schemas']['ClassPlan'];
 export type ClassRow = components['schemas']['ClassRow'];
 export type Clause = components['schemas']['Clause'];
 export type Command = components['schemas']['Command'];
+export type Condition = components['schemas']['Condition'];
 export type Config = components['schemas']['Config'];
 export type Correction = components['schemas']['Correction'];
 export type Coverage = components['schemas']['Coverage'];
@@ -3585,6 +3744,9 @@ export type HistoryCoverage = components['schemas']['HistoryCoverage'];
 export type HttpapiLine = components['schemas']['HttpapiLine'];
 export type Ignored = components['schemas']['Ignored'];
 export type Incident = components['schemas']['Incident'];
+export type IncidentFinding = components['schemas']['IncidentFinding'];
+export type IncidentFull = components['schemas']['IncidentFull'];
+export type IncidentList = components['schemas']['IncidentList'];
 export type Index = components['schemas']['Index'];
 export type IndexPart = components['schemas']['IndexPart'];
 export type Intent = components['schemas']['Intent'];
@@ -3635,6 +3797,7 @@ export type MetricPoint = components['schemas']['MetricPoint'];
 export type NewToken = components['schemas']['NewToken'];
 export type Node = components['schemas']['Node'];
 export type Note = components['schemas']['Note'];
+export type Ongoing = components['schemas']['Ongoing'];
 export type Op = components['schemas']['Op'];
 export type Open = components['schemas']['Open'];
 export type OpenFinding = components['schemas']['OpenFinding'];
@@ -3693,6 +3856,7 @@ export type TimePart = components['schemas']['TimePart'];
 export type Token = components['schemas']['Token'];
 export type Transaction = components['schemas']['Transaction'];
 export type Trial = components['schemas']['Trial'];
+export type TrialSecond = components['schemas']['TrialSecond'];
 export type Trials = components['schemas']['Trials'];
 export type Trouble = components['schemas']['Trouble'];
 export type UndoPreview = components['schemas']['UndoPreview'];
@@ -4688,6 +4852,44 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["Task"];
+                };
+            };
+        };
+    };
+    getIncidents: {
+        parameters: {
+            query?: {
+                /** @description name of a target; all without it */
+                target?: string;
+                /** @description start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to */
+                from?: string;
+                /** @description end of the window, inclusive; relative times such as -5m are accepted; default: now */
+                to?: string;
+                /** @description maximum number of results */
+                limit?: number;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["IncidentList"];
+                };
+            };
+        };
+    };
+    getIncident: {
+        parameters: {
+            query: {
+                /** @description id */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["IncidentFull"];
                 };
             };
         };

@@ -19,6 +19,7 @@ const kinds: Record<string, { name: string; sign: string }> = {
   refused: { name: 'connections refused', sign: '!' },
   login: { name: 'login refused', sign: '!' },
   replication: { name: 'replication stopped', sign: '!' },
+  incident: { name: 'incident', sign: '!' },
 }
 
 /** How an event of a kind is called. */

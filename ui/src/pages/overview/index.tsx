@@ -9,6 +9,7 @@ import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from 
 import { Annotate } from './annotate'
 import { wanted } from './asked'
 import { anything, useFeed } from './feed'
+import { Incidents, marksOf, OneIncident, useIncidents } from './incidents'
 import { useMarks } from './marks'
 import { Strip } from './strip'
 import { TopQueries } from './top'
@@ -55,7 +56,13 @@ function Content() {
   const back = Math.abs(parseSpan(compare))
   const feed = useFeed(wanted(route.value.params))
   const g = feed.graphs
-  const marks = useMarks(target, g?.from, g?.to, feed.live)
+  const events = useMarks(target, g?.from, g?.to, feed.live)
+  const incidents = useIncidents(target)
+  const [incident] = useParam('incident')
+  const drawn = useMemo(
+    () => events.value && [...events.value, ...marksOf(incidents.value?.incidents, incident)].sort((a, b) => a.at - b.at),
+    [events.value, incidents.value, incident])
+  const marks = { value: drawn, reload: events.reload }
   const before = back > 0 ? (befores[compare]?.name ?? `${safe(compare)} earlier`) : undefined
 
   // Zooming goes a step into the history of the browser, which knows it by its mark; going back undoes it.
@@ -88,6 +95,7 @@ function Content() {
 
   return (
     <div class="sv-server">
+      {incident !== '' ? <OneIncident key={incident} id={incident} /> : <Incidents of={incidents} />}
       <Strip target={target} />
       {feed.error && g && (
         <Notice tone="warn" action={<Button small icon="reload" onClick={feed.reload}>Try again</Button>}>

@@ -54,8 +54,8 @@ type Proven struct {
 
 // ProveAndKeep proves an action and keeps the report under an id of its own. Where the history has windows of the time
 // before the change, these are compared with those after it; when nothing watches the target and there are too few of
-// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the finding
-// was made in, and a warning says why there is no interval.
+// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the
+// finding was made in, and a warning says why there is no interval.
 func (a Actions) ProveAndKeep(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving,
 ) (Proven, *report.Document, error) {
@@ -329,8 +329,8 @@ func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 	}), err
 }
 
-// watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read that
-// failed leaves one out.
+// watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read
+// that failed leaves one out.
 const watchedFor = 4 * time.Minute
 
 // Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.

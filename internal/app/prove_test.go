@@ -112,7 +112,8 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	for _, c := range x.Classes {
 		t.Logf("%s: %s %+v", c.Fingerprint, c.Result, c.Ratio)
 	}
-	if kept, err := (Reports{a.App}).Report(ctx, doc.ID); err != nil || kept.Live == nil || kept.Live.Result != x.Result {
+	if kept, err := (Reports{a.App}).Report(ctx, doc.ID); err != nil || kept.Live == nil ||
+		kept.Live.Result != x.Result {
 		t.Errorf("kept: %+v %v", kept, err)
 	}
 

@@ -21,8 +21,8 @@ const (
 	askEvery      = 5 * time.Second
 )
 
-// PrepareProof sees to it that the history has windows of a target before a change: where nothing watches it, a minute of
-// its traffic is recorded; where something has just begun to, it is waited for.
+// PrepareProof sees to it that the history has windows of a target before a change: where nothing watches it, a minute
+// of its traffic is recorded; where something has just begun to, it is waited for.
 func (a Actions) PrepareProof(ctx context.Context, t family.Server, target string, sink progress.Sink) error {
 	watched, err := a.Watched(ctx, target)
 	if err != nil {

@@ -150,7 +150,8 @@ func (c Case) refusals(s sides) (why []string) {
 		}
 		x := c.stretch(side.windows)
 		if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {
-			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed", 100*x.Seconds/all, side.name))
+			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed",
+				100*x.Seconds/all, side.name))
 		}
 	}
 	return why

@@ -37,8 +37,8 @@ func TestLiveDocument(t *testing.T) {
 	e := journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, Started: at, Ended: at.Add(time.Second)}
 	d := LiveDocument("x-1", e, p, Place{Target: "shop"}, at)
 	want := []string{
-		"×2.00 ", "×1.80 to ×2.25", "n = 14 independent windows", "×3.00 to ×5.00; the measured gain is less", "select gone",
-		"only the time after", "60 windows",
+		"×2.00 ", "×1.80 to ×2.25", "n = 14 independent windows", "×3.00 to ×5.00; the measured gain is less",
+		"select gone", "only the time after", "60 windows",
 	}
 	var text, md, html bytes.Buffer
 	if err := Text(&text, &d, Options{Width: 100}); err != nil {
@@ -57,7 +57,8 @@ func TestLiveDocument(t *testing.T) {
 				t.Errorf("%s lacks %q", name, w)
 			}
 		}
-		if i := strings.Index(strings.ToUpper(flat), "BETTER"); i < 0 || i > strings.Index(flat, "independent windows") {
+		i := strings.Index(strings.ToUpper(flat), "BETTER")
+		if i < 0 || i > strings.Index(flat, "independent windows") {
 			t.Errorf("%s does not begin with the verdict", name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
@@ -352,7 +353,7 @@ func (a Actions) Record(
 func (a Actions) record(
 	ctx context.Context, t family.Server, target string, window time.Duration, sink progress.Sink,
 	more func(windows int, passed time.Duration) bool, total time.Duration,
-) error {
+) (err error) {
 	x, err := family.Need[family.Classifier](t, "count classes of statements")
 	if err != nil {
 		return err
@@ -369,8 +370,13 @@ func (a Actions) record(
 	defer d.Close()
 	runs, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- d.Run(runs) }()
-	defer func() { stop(); <-ended }()
+	go func() { ended <- guard.Run(func() error { return d.Run(runs) }) }()
+	defer func() {
+		stop()
+		if e := <-ended; e != nil && ctx.Err() == nil && !errors.Is(e, context.Canceled) {
+			err = errors.Join(err, e)
+		}
+	}()
 	begun := time.Now()
 	from := begun
 	if err := d.Begin(ctx); err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,10 @@ func TestProofOnLiveTraffic(t *testing.T) {
 				}
 				for r.Next() {
 				}
-				r.Close()
+				if err := errors.Join(r.Err(), r.Close()); err != nil && load.Err() == nil {
+					ended <- err
+					return
+				}
 			}
 			n.Add(1)
 		}
@@ -112,7 +116,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	for _, c := range x.Classes {
 		t.Logf("%s: %s %+v", c.Fingerprint, c.Result, c.Ratio)
 	}
-	if kept, err := (Reports{a.App}).Report(ctx, doc.ID); err != nil || kept.Live == nil ||
+	if kept, err := Reports(a).Report(ctx, doc.ID); err != nil || kept.Live == nil ||
 		kept.Live.Result != x.Result {
 		t.Errorf("kept: %+v %v", kept, err)
 	}

@@ -73,15 +73,15 @@ func (c Case) disturbs(e event.Event) string {
 	if len(short) > 80 {
 		short = strings.ToValidUTF8(short[:80], "") + "…"
 	}
-	switch e.Kind {
-	case event.Restart:
+	switch {
+	case e.Kind == event.Restart:
 		return "a restart of the server"
-	case event.Action:
+	case e.Kind == event.Action:
 		if e.Ref == c.ID && c.ID != "" {
 			return ""
 		}
 		return "another action (" + short + ")"
-	case event.Config:
+	case e.Kind == event.Config:
 		if e.Ref != "" { // another plan of a class: an effect, no cause
 			return ""
 		}
@@ -89,7 +89,7 @@ func (c Case) disturbs(e event.Event) string {
 			return ""
 		}
 		return "a changed setting (" + short + ")"
-	case event.DDL:
+	case e.Kind == event.DDL:
 		t := c.Action.Table.Table
 		if t != "" && (near || !strings.Contains(text, strings.ToLower(t))) { // its own, or of another table
 			return ""

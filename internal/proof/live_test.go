@@ -20,11 +20,11 @@ var changed = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // stream is a class of a simulated server.
 type stream struct {
-	id, text      string
-	calls         [2]float64 // a window, before and after
-	mean          [2]float64 // seconds, before and after
-	rows          [2]float64 // per call
-	sampled, gone bool
+	id, text string
+	calls    [2]float64 // a window, before and after
+	mean     [2]float64 // seconds, before and after
+	rows     [2]float64 // per call
+	sampled  bool
 }
 
 var (
@@ -177,12 +177,18 @@ func TestLiveOtherChanges(t *testing.T) {
 		}, stat.Better, "", 60, 30},
 		"restart before": {[]event.Event{at(event.Restart, -20, "restarted")}, stat.Better, "", 20, 30},
 		"setting after":  {[]event.Event{at(event.Config, 10, "sort_buffer_size 1 → 2")}, stat.Better, "", 60, 9},
-		"restart just before": {[]event.Event{at(event.Restart, -2, "restarted")},
-			stat.Invalid, "too few windows", 2, 30},
-		"together": {[]event.Event{{At: changed.Add(5 * time.Second), Kind: event.Config, Text: "x 1 → 2"}},
-			stat.Invalid, "together with this one", 60, 30},
-		"another action": {[]event.Event{{At: minutes(3), Kind: event.Action, Ref: "a-2", Text: "drop index"}},
-			stat.Invalid, "too few windows", 60, 2},
+		"restart just before": {
+			[]event.Event{at(event.Restart, -2, "restarted")},
+			stat.Invalid, "too few windows", 2, 30,
+		},
+		"together": {
+			[]event.Event{{At: changed.Add(5 * time.Second), Kind: event.Config, Text: "x 1 → 2"}},
+			stat.Invalid, "together with this one", 60, 30,
+		},
+		"another action": {
+			[]event.Event{{At: minutes(3), Kind: event.Action, Ref: "a-2", Text: "drop index"}},
+			stat.Invalid, "too few windows", 60, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := world(random(), 60, 30, 0.3, 0.05, slow, items)

@@ -209,8 +209,10 @@ func (d *Document) live(f form) []block {
 // liveTable has a row for each comparison.
 func liveTable(p *proof.Live) table {
 	t := table{
-		Head: []string{"", "calls before", "after", "time per call before", "after", "before ÷ after", "95 % interval",
-			"n", "rows per call ÷", "verdict"}, Left: 1, Tail: 1,
+		Head: []string{
+			"", "calls before", "after", "time per call before", "after", "before ÷ after", "95 % interval",
+			"n", "rows per call ÷", "verdict",
+		}, Left: 1, Tail: 1,
 	}
 	if i := p.Ratio; i.N > 0 {
 		t.Head[6] = unit.Percent(i.Confidence) + " interval"

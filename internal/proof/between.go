@@ -109,18 +109,19 @@ func (c Case) divide(from, to time.Time) (s sides) {
 	if !to.IsZero() && to.Before(right) {
 		right = to
 	}
-	var end time.Time
 	for i, w := range c.Traffic.Spans {
 		switch {
 		case !w.From.Before(left) && !w.To.After(c.Started):
 			s.before = append(s.before, i)
 		case !w.From.Before(c.Ended) && !w.To.After(right):
-			s.after, end = append(s.after, i), w.To
+			s.after = append(s.after, i)
 		}
 	}
+	s.before, s.after = c.nearest(s.before, -1), c.nearest(s.after, 1)
 	if len(s.after) == 0 {
 		return s
 	}
+	end := c.Traffic.Spans[s.after[len(s.after)-1]].To
 	begin := c.Traffic.Spans[s.after[0]].From
 	for i, w := range c.Traffic.Spans {
 		if !w.From.Before(left) || w.From.Before(from) {
@@ -135,6 +136,30 @@ func (c Case) divide(from, to time.Time) (s sides) {
 		}
 	}
 	return s
+}
+
+// longGap is how long a gap is beyond which windows are not needed when there are enough nearer to the change: what
+// happened in it is not known, and it may even have been another server.
+const longGap = 5 * time.Minute
+
+// nearest returns the windows of a side that no long gap parts from the change, if these are enough. step is -1 for
+// windows before the change and 1 for those after it.
+func (c Case) nearest(windows []int, step int) []int {
+	for n := 1; n < len(windows); n++ {
+		i := n // of the later of two neighbours
+		if step < 0 {
+			i = len(windows) - n
+		}
+		a, b := c.Traffic.Spans[windows[i-1]], c.Traffic.Spans[windows[i]]
+		if b.From.Sub(a.To) <= longGap || n < stat.MinWindows {
+			continue
+		}
+		if step < 0 {
+			return windows[i:]
+		}
+		return windows[:i]
+	}
+	return windows
 }
 
 // refusals says why the sides cannot be compared.

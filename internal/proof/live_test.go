@@ -264,3 +264,21 @@ func TestLiveRhythm(t *testing.T) {
 		t.Errorf("%s %q %+v %+v", l.Result, l.Reasons, l.Ratio, l.Earlier)
 	}
 }
+
+// TestLiveGap: windows beyond a long gap do not count when there are enough nearer to the change, and do otherwise.
+func TestLiveGap(t *testing.T) {
+	for near, want := range map[int]int{20: 20, 4: 60} {
+		c := world(random(), 60, 30, 0.3, 0.05, slow, items)
+		for i := range 60 - near {
+			s := &c.Traffic.Spans[i]
+			s.From, s.To = s.From.Add(-10*time.Minute), s.To.Add(-10*time.Minute)
+		}
+		for i := 75; i < 90; i++ {
+			s := &c.Traffic.Spans[i]
+			s.From, s.To = s.From.Add(10*time.Minute), s.To.Add(10*time.Minute)
+		}
+		if l := judged(c); l.Before.Windows != want || l.After.Windows != 15 || l.Result != stat.Better {
+			t.Errorf("%d and %d windows, %s %q", l.Before.Windows, l.After.Windows, l.Result, l.Reasons)
+		}
+	}
+}

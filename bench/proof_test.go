@@ -44,7 +44,8 @@ func proofs(t *testing.T, flavor string) {
 		s.Exec(t, "INSERT INTO shop.boxes (shelf, note) SELECT id + shelf, note FROM shop.boxes")
 	}
 	s.Exec(t, "UPDATE shop.boxes SET shelf = id % 1000", "ANALYZE TABLE shop.boxes",
-		"CREATE TABLE shop.lamps AS SELECT id, shelf AS watt FROM shop.boxes", "ALTER TABLE shop.lamps ADD PRIMARY KEY (id)")
+		"CREATE TABLE shop.lamps AS SELECT id, shelf AS watt FROM shop.boxes",
+		"ALTER TABLE shop.lamps ADD PRIMARY KEY (id)")
 	toggle := func(how string) { s.Exec(t, "ALTER TABLE shop.boxes ALTER INDEX by_shelf "+how) }
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -140,8 +141,8 @@ func proofs(t *testing.T, flavor string) {
 		if result == stat.Better {
 			better++
 		}
-		fmt.Printf("proof %2d: %-8s ×%.2f (×%.2f to ×%.2f, n=%d) contains the truth: %v %s\n", i+1, result, x.Center, x.Lo,
-			x.Hi, x.N, in, strings.Join(why, "; "))
+		fmt.Printf("proof %2d: %-8s ×%.2f (×%.2f to ×%.2f, n=%d) contains the truth: %v %s\n", i+1, result,
+			x.Center, x.Lo, x.Hi, x.N, in, strings.Join(why, "; "))
 	}
 	results := map[stat.Result]int{}
 	for i := range count(t, "NOTHING") {
@@ -157,8 +158,8 @@ func proofs(t *testing.T, flavor string) {
 	}
 	fmt.Printf("| %s | truth contained | %d of %d |\n| %[1]s | gain called better | %[4]d of %[3]d |\n", flavor, hit,
 		count(t, "PROOFS"), better)
-	fmt.Printf("| %s | nothing called better or worse | %d of %d | %v\n", flavor, results[stat.Better]+results[stat.Worse],
-		count(t, "NOTHING"), results)
+	fmt.Printf("| %s | nothing called better or worse | %d of %d | %v\n", flavor,
+		results[stat.Better]+results[stat.Worse], count(t, "NOTHING"), results)
 }
 
 // meanOf is the mean time of the class that reads boxes in a window, seconds.

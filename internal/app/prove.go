@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/guard"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
@@ -54,8 +55,8 @@ type Proven struct {
 
 // ProveAndKeep proves an action and keeps the report under an id of its own. Where the history has windows of the time
 // before the change, these are compared with those after it; when nothing watches the target and there are too few of
-// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the finding
-// was made in, and a warning says why there is no interval.
+// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the
+// finding was made in, and a warning says why there is no interval.
 func (a Actions) ProveAndKeep(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving,
 ) (Proven, *report.Document, error) {
@@ -329,8 +330,8 @@ func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 	}), err
 }
 
-// watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read that
-// failed leaves one out.
+// watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read
+// that failed leaves one out.
 const watchedFor = 4 * time.Minute
 
 // Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.
@@ -352,7 +353,7 @@ func (a Actions) Record(
 func (a Actions) record(
 	ctx context.Context, t family.Server, target string, window time.Duration, sink progress.Sink,
 	more func(windows int, passed time.Duration) bool, total time.Duration,
-) error {
+) (err error) {
 	x, err := family.Need[family.Classifier](t, "count classes of statements")
 	if err != nil {
 		return err
@@ -369,8 +370,13 @@ func (a Actions) record(
 	defer d.Close()
 	runs, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- d.Run(runs) }()
-	defer func() { stop(); <-ended }()
+	go func() { ended <- guard.Run(func() error { return d.Run(runs) }) }()
+	defer func() {
+		stop()
+		if e := <-ended; e != nil && ctx.Err() == nil && !errors.Is(e, context.Canceled) {
+			err = errors.Join(err, e)
+		}
+	}()
 	begun := time.Now()
 	from := begun
 	if err := d.Begin(ctx); err != nil {

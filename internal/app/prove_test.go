@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,10 @@ func TestProofOnLiveTraffic(t *testing.T) {
 				}
 				for r.Next() {
 				}
-				r.Close()
+				if err := errors.Join(r.Err(), r.Close()); err != nil && load.Err() == nil {
+					ended <- err
+					return
+				}
 			}
 			n.Add(1)
 		}
@@ -90,7 +94,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	record(8)
+	record(10)
 	in, err := a.PreviewChange(ctx, tg, "f-1", change.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
@@ -99,7 +103,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(8)
+	record(10)
 	p, doc, err := a.ProveAndKeep(ctx, tg, e, Proving{})
 	if err != nil || p.Live == nil {
 		t.Fatalf("%v %+v", err, p)
@@ -112,7 +116,8 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	for _, c := range x.Classes {
 		t.Logf("%s: %s %+v", c.Fingerprint, c.Result, c.Ratio)
 	}
-	if kept, err := (Reports{a.App}).Report(ctx, doc.ID); err != nil || kept.Live == nil || kept.Live.Result != x.Result {
+	if kept, err := Reports(a).Report(ctx, doc.ID); err != nil || kept.Live == nil ||
+		kept.Live.Result != x.Result {
 		t.Errorf("kept: %+v %v", kept, err)
 	}
 

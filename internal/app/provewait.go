@@ -21,8 +21,8 @@ const (
 	askEvery      = 5 * time.Second
 )
 
-// PrepareProof sees to it that the history has windows of a target before a change: where nothing watches it, a minute of
-// its traffic is recorded; where something has just begun to, it is waited for.
+// PrepareProof sees to it that the history has windows of a target before a change: where nothing watches it, a minute
+// of its traffic is recorded; where something has just begun to, it is waited for.
 func (a Actions) PrepareProof(ctx context.Context, t family.Server, target string, sink progress.Sink) error {
 	watched, err := a.Watched(ctx, target)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a Actions) windows(ctx context.Context, target string, since time.Time) (i
 }
 
 // AwaitProof judges an action as traffic passes, until the interval decides or a time is over, and returns the last
-// judgement. It is looked at after 5 windows and then each time there are about three quarters more; each look has the
+// judgement. It is looked at after 8 windows and then each time there are about three quarters more; each look has the
 // same part of the 5 % that all of them may be wrong by (Pocock, Group Sequential Methods in the Design and Analysis of
 // Clinical Trials, 1977, by Bonferroni's inequality), so that looking early costs no false verdicts. The interval has
 // that confidence. With an error the change stays as it is.

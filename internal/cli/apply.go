@@ -37,8 +37,8 @@ traffic shows whether the change helped, and reports it as "dyno proof" does; Ct
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
 	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
-	c.Flags().BoolVar(&prove, "prove", false, "with --execute: wait until live traffic shows the effect, and report it; "+
-		"records a minute before the change if nothing watches the target")
+	c.Flags().BoolVar(&prove, "prove", false, "with --execute: wait until live traffic shows the effect, and report "+
+		"it; records a minute before the change if nothing watches the target")
 	c.Flags().DurationVar(&most, "prove-for", 30*time.Minute, "how long --prove waits at most, 1m to 12h")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {

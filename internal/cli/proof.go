@@ -26,8 +26,8 @@ Reads only. ACTION is the id that apply prints.`,
 	}
 	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe when nothing is stored of the "+
 		"time before the change, 3s to 10m")
-	c.Flags().DurationVar(&o.Before, "before", app.DefaultSide, "how much of the stored time before the change counts, "+
-		"up to 12h")
+	c.Flags().DurationVar(&o.Before, "before", app.DefaultSide, "how much of the stored time before the change "+
+		"counts, up to 12h")
 	c.Flags().DurationVar(&o.After, "after", app.DefaultSide, "how much of the stored time after the change counts, "+
 		"up to 12h")
 	e.loginFlags(c)

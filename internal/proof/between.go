@@ -73,15 +73,15 @@ func (c Case) disturbs(e event.Event) string {
 	if len(short) > 80 {
 		short = strings.ToValidUTF8(short[:80], "") + "…"
 	}
-	switch e.Kind {
-	case event.Restart:
+	switch {
+	case e.Kind == event.Restart:
 		return "a restart of the server"
-	case event.Action:
+	case e.Kind == event.Action:
 		if e.Ref == c.ID && c.ID != "" {
 			return ""
 		}
 		return "another action (" + short + ")"
-	case event.Config:
+	case e.Kind == event.Config:
 		if e.Ref != "" { // another plan of a class: an effect, no cause
 			return ""
 		}
@@ -89,7 +89,7 @@ func (c Case) disturbs(e event.Event) string {
 			return ""
 		}
 		return "a changed setting (" + short + ")"
-	case event.DDL:
+	case e.Kind == event.DDL:
 		t := c.Action.Table.Table
 		if t != "" && (near || !strings.Contains(text, strings.ToLower(t))) { // its own, or of another table
 			return ""
@@ -109,18 +109,19 @@ func (c Case) divide(from, to time.Time) (s sides) {
 	if !to.IsZero() && to.Before(right) {
 		right = to
 	}
-	var end time.Time
 	for i, w := range c.Traffic.Spans {
 		switch {
 		case !w.From.Before(left) && !w.To.After(c.Started):
 			s.before = append(s.before, i)
 		case !w.From.Before(c.Ended) && !w.To.After(right):
-			s.after, end = append(s.after, i), w.To
+			s.after = append(s.after, i)
 		}
 	}
+	s.before, s.after = c.nearest(s.before, -1), c.nearest(s.after, 1)
 	if len(s.after) == 0 {
 		return s
 	}
+	end := c.Traffic.Spans[s.after[len(s.after)-1]].To
 	begin := c.Traffic.Spans[s.after[0]].From
 	for i, w := range c.Traffic.Spans {
 		if !w.From.Before(left) || w.From.Before(from) {
@@ -137,6 +138,30 @@ func (c Case) divide(from, to time.Time) (s sides) {
 	return s
 }
 
+// longGap is how long a gap is beyond which windows are not needed when there are enough nearer to the change: what
+// happened in it is not known, and it may even have been another server.
+const longGap = 5 * time.Minute
+
+// nearest returns the windows of a side that no long gap parts from the change, if these are enough. step is -1 for
+// windows before the change and 1 for those after it.
+func (c Case) nearest(windows []int, step int) []int {
+	for n := 1; n < len(windows); n++ {
+		i := n // of the later of two neighbours
+		if step < 0 {
+			i = len(windows) - n
+		}
+		a, b := c.Traffic.Spans[windows[i-1]], c.Traffic.Spans[windows[i]]
+		if b.From.Sub(a.To) <= longGap || n < stat.MinWindows {
+			continue
+		}
+		if step < 0 {
+			return windows[i:]
+		}
+		return windows[:i]
+	}
+	return windows
+}
+
 // refusals says why the sides cannot be compared.
 func (c Case) refusals(s sides) (why []string) {
 	for _, side := range []struct {
@@ -150,7 +175,8 @@ func (c Case) refusals(s sides) (why []string) {
 		}
 		x := c.stretch(side.windows)
 		if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {
-			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed", 100*x.Seconds/all, side.name))
+			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed",
+				100*x.Seconds/all, side.name))
 		}
 	}
 	return why

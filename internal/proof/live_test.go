@@ -20,11 +20,11 @@ var changed = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // stream is a class of a simulated server.
 type stream struct {
-	id, text      string
-	calls         [2]float64 // a window, before and after
-	mean          [2]float64 // seconds, before and after
-	rows          [2]float64 // per call
-	sampled, gone bool
+	id, text string
+	calls    [2]float64 // a window, before and after
+	mean     [2]float64 // seconds, before and after
+	rows     [2]float64 // per call
+	sampled  bool
 }
 
 var (
@@ -175,13 +175,20 @@ func TestLiveOtherChanges(t *testing.T) {
 			{At: minutes(10), Kind: event.Config, Ref: "a1", Text: "another plan for select"},
 			at(event.DDL, 5, "create temporary table scratch"), at(event.Annotation, 5, "hello"),
 		}, stat.Better, "", 60, 30},
-		"restart before":      {[]event.Event{at(event.Restart, -20, "restarted")}, stat.Better, "", 20, 30},
-		"setting after":       {[]event.Event{at(event.Config, 10, "sort_buffer_size 1 → 2")}, stat.Better, "", 60, 9},
-		"restart just before": {[]event.Event{at(event.Restart, -2, "restarted")}, stat.Invalid, "too few windows", 2, 30},
-		"together": {[]event.Event{{At: changed.Add(5 * time.Second), Kind: event.Config, Text: "x 1 → 2"}},
-			stat.Invalid, "together with this one", 60, 30},
-		"another action": {[]event.Event{{At: minutes(3), Kind: event.Action, Ref: "a-2", Text: "drop index"}},
-			stat.Invalid, "too few windows", 60, 2},
+		"restart before": {[]event.Event{at(event.Restart, -20, "restarted")}, stat.Better, "", 20, 30},
+		"setting after":  {[]event.Event{at(event.Config, 10, "sort_buffer_size 1 → 2")}, stat.Better, "", 60, 9},
+		"restart just before": {
+			[]event.Event{at(event.Restart, -2, "restarted")},
+			stat.Invalid, "too few windows", 2, 30,
+		},
+		"together": {
+			[]event.Event{{At: changed.Add(5 * time.Second), Kind: event.Config, Text: "x 1 → 2"}},
+			stat.Invalid, "together with this one", 60, 30,
+		},
+		"another action": {
+			[]event.Event{{At: minutes(3), Kind: event.Action, Ref: "a-2", Text: "drop index"}},
+			stat.Invalid, "too few windows", 60, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := world(random(), 60, 30, 0.3, 0.05, slow, items)
@@ -255,5 +262,23 @@ func TestLiveRhythm(t *testing.T) {
 	l := judged(c)
 	if l.Result != stat.Unstable || !says(l.Reasons, "the day's rhythm") || l.Earlier == nil || l.Ratio.Lo < 1.5 {
 		t.Errorf("%s %q %+v %+v", l.Result, l.Reasons, l.Ratio, l.Earlier)
+	}
+}
+
+// TestLiveGap: windows beyond a long gap do not count when there are enough nearer to the change, and do otherwise.
+func TestLiveGap(t *testing.T) {
+	for near, want := range map[int]int{20: 20, 4: 60} {
+		c := world(random(), 60, 30, 0.3, 0.05, slow, items)
+		for i := range 60 - near {
+			s := &c.Traffic.Spans[i]
+			s.From, s.To = s.From.Add(-10*time.Minute), s.To.Add(-10*time.Minute)
+		}
+		for i := 75; i < 90; i++ {
+			s := &c.Traffic.Spans[i]
+			s.From, s.To = s.From.Add(10*time.Minute), s.To.Add(10*time.Minute)
+		}
+		if l := judged(c); l.Before.Windows != want || l.After.Windows != 15 || l.Result != stat.Better {
+			t.Errorf("%d and %d windows, %s %q", l.Before.Windows, l.After.Windows, l.Result, l.Reasons)
+		}
 	}
 }

@@ -33,7 +33,9 @@ func LiveDocument(id string, e journal.Entry, p proof.Live, place Place, at time
 			Result: p.Result, Ratio: p.Ratio, Metric: callTime, Margin: proof.Margin, Reasons: p.Reasons,
 		},
 		At: at, From: p.Before.From, To: p.After.To, Place: place, Change: ChangeDone(e), Live: &p, Warnings: p.Notes,
-		Events: []event.Event{{At: e.Started, Until: e.Ended, Kind: event.Action, Text: ActionDone(e.Action), Ref: e.ID}},
+		Events: []event.Event{{
+			At: e.Started, Until: e.Ended, Kind: event.Action, Text: ActionDone(e.Action), Ref: e.ID,
+		}},
 		Commands: []Command{
 			{Text: "measure again, with what has been stored since", Line: "dyno proof " + e.ID},
 			{Text: "undo the change", Line: "dyno undo " + e.ID},
@@ -194,9 +196,8 @@ func (d *Document) live(f form) []block {
 	body = append(body, liveTable(p), liveSides(p))
 	if n := len(p.Whole.Unmatched); n > 0 {
 		named := p.Whole.Unmatched[:min(n, 5)]
-		text := "Classes without enough calls on both sides are left out: " + strings.Join(each(named, func(s string) string {
-			return clip(s, 60)
-		}), "; ")
+		short := each(named, func(s string) string { return clip(s, 60) })
+		text := "Classes without enough calls on both sides are left out: " + strings.Join(short, "; ")
 		if n > len(named) {
 			text += fmt.Sprintf("; and %d more", n-len(named))
 		}
@@ -208,16 +209,18 @@ func (d *Document) live(f form) []block {
 // liveTable has a row for each comparison.
 func liveTable(p *proof.Live) table {
 	t := table{
-		Head: []string{"", "calls before", "after", "time per call before", "after", "before ÷ after", "95 % interval", "n",
-			"rows per call ÷", "verdict"}, Left: 1, Tail: 1,
+		Head: []string{
+			"", "calls before", "after", "time per call before", "after", "before ÷ after", "95 % interval",
+			"n", "rows per call ÷", "verdict",
+		}, Left: 1, Tail: 1,
 	}
 	if i := p.Ratio; i.N > 0 {
 		t.Head[6] = unit.Percent(i.Confidence) + " interval"
 	}
 	row := func(name string, before, after uint64, o proof.Outcome) {
 		r := []string{
-			name, unit.Count(float64(before)), unit.Count(float64(after)), value(o.MeanBefore, "s"), value(o.MeanAfter, "s"),
-			none, none, none, none, string(o.Result),
+			name, unit.Count(float64(before)), unit.Count(float64(after)), value(o.MeanBefore, "s"),
+			value(o.MeanAfter, "s"), none, none, none, none, string(o.Result),
 		}
 		if before+after == 0 {
 			r[1], r[2] = none, none

@@ -42,7 +42,7 @@ func traffic(r *rand.Rand, n int, mean, phi, spread float64, heavy bool) Level {
 func TestLevelCoverage(t *testing.T) {
 	const times = 2000
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, n := range [][2]int{{60, 60}, {60, 30}, {30, 20}, {240, 60}} {
+	for _, n := range [][2]int{{60, 60}, {60, 30}, {30, 20}, {12, 12}, {240, 60}} {
 		for _, phi := range []float64{0, 0.3, 0.6, 0.9} {
 			for _, heavy := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%dand%d/%v/%v", n[0], n[1], phi, heavy), func(t *testing.T) {

@@ -400,8 +400,8 @@ func described() []answered {
 			params: []asked{ofTarget, ofID, from, until}, gives: classFull{},
 		},
 		{
-			path: "GET /latency", room: "queries", about: "How the times of statements were distributed over a window: " +
-				"quantiles and a heat map, of a class or of all statements of the server.",
+			path: "GET /latency", room: "queries", about: "How the times of statements were distributed over a " +
+				"window: quantiles and a heat map, of a class or of all statements of the server.",
 			errors: []int{404}, params: []asked{
 				ofTarget, from, until,
 				{name: "id", about: "id of a class; default: all statements of the server", kind: "string"},

@@ -87,7 +87,7 @@ func quantiles(b *sketch.Bins, own uint64) Quantiles {
 // column where there are many.
 func (s *Classes) Latency(ctx context.Context, target, id string, from, to time.Time) (Latency, error) {
 	l := Latency{Bounds: []float64{}, Columns: []LatencyColumn{}}
-	ds, err := s.history.Distributions(ctx, target, id, from, to)
+	ds, err := history.ReadDistributions(ctx, s.history, target, id, from, to)
 	if err != nil {
 		return l, err
 	}

@@ -48,7 +48,7 @@ func (d *distributions) begin(ctx context.Context, r *Reader, p picture) {
 	if d.every <= 0 {
 		return
 	}
-	if !r.logWhole() && p.rows != nil {
+	if !logWhole(r) && p.rows != nil {
 		r.times.begin(ctx, p)
 	}
 	d.next(r)
@@ -68,7 +68,7 @@ func total(sent map[string]uint64) (n uint64) {
 }
 
 // logWhole reports whether a slow log can be read that holds every statement.
-func (r *Reader) logWhole() bool { return r.log != nil && r.log.whole && r.usable(source.SlowLog) }
+func logWhole(r *Reader) bool { return r.log != nil && r.log.whole && r.usable(source.SlowLog) }
 
 // add counts what a window said, and ends the stretch when it is over.
 func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
@@ -83,7 +83,7 @@ func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
 	}
 	d.last = class.Distributions{From: d.from, To: now}
 	switch {
-	case r.logWhole():
+	case logWhole(r):
 		d.fromLog()
 	case r.times.ok():
 		d.last.Own = total(r.t.Sent()) - d.sent
@@ -100,7 +100,7 @@ func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
 // gather adds up what each class did.
 func (d *distributions) gather(r *Reader, w windowed) {
 	switch {
-	case r.logWhole():
+	case logWhole(r):
 		if w.log == nil || r.log.partial || w.log.untold {
 			d.broken = "part of the slow log could not be read"
 			return
@@ -229,7 +229,8 @@ func lackOfDistribution(r *Reader) string {
 			"no rate limit, where the disk has room for every statement"
 	}
 	if s := r.state[source.SlowLog]; s.State != source.OK && s.Reason != "" {
-		return fmt.Sprintf("%s. A slow log of all statements (long_query_time=0) would give one; now: %s", why, s.Reason)
+		return fmt.Sprintf("%s. A slow log of all statements (long_query_time=0) would give one; now: %s", why,
+			s.Reason)
 	}
 	return why
 }

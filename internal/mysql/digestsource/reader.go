@@ -31,8 +31,8 @@ type Options struct {
 	NoSlowLog bool
 	// Detail also reads what only a Report shows: more columns, the distribution of times, and what was killed.
 	Detail bool
-	// Distributions is how long the stretches are of which Distributions tells how times were distributed; 0: none. They
-	// end with windows that Turn ends.
+	// Distributions is how long the stretches are of which Distributions tells how times were distributed; 0: none.
+	// They end with windows that Turn ends.
 	Distributions time.Duration
 }
 

@@ -84,10 +84,12 @@ func (s spreads) add(ctx context.Context, level, at, number int64, sec float64, 
 	return err
 }
 
-// Distributions returns how the times of the statements of a class were distributed, all its schemas together; of an
-// empty id those of all statements of the server. Windows are those of Timeline, and each has one, without Times where
-// there is none. Sketches of minutes are merged into hours and days without loss.
-func (h *History) Distributions(ctx context.Context, target, id string, from, to time.Time) ([]Distribution, error) {
+// ReadDistributions returns how the times of the statements of a class were distributed, all its schemas together; of
+// an empty id those of all statements of the server. Windows are those of Timeline, and each has one, without Times
+// where there is none. Sketches of minutes are merged into hours and days without loss.
+func ReadDistributions(
+	ctx context.Context, h *History, target, id string, from, to time.Time,
+) ([]Distribution, error) {
 	const op = "read distributions"
 	t, err := h.target(ctx, nil, target)
 	if err != nil || t == 0 {

@@ -37,7 +37,7 @@ func TestDistributionsAreSummed(t *testing.T) {
 	slices.Sort(values)
 	read := func(id string, from, to time.Duration) []Distribution {
 		t.Helper()
-		ds, err := h.Distributions(t.Context(), "shop", id, day.Add(from), day.Add(to))
+		ds, err := ReadDistributions(t.Context(), h, "shop", id, day.Add(from), day.Add(to))
 		ok(t, err)
 		return ds
 	}
@@ -94,7 +94,8 @@ func TestDistributionsAreSummed(t *testing.T) {
 func TestNoDistributionSaysWhy(t *testing.T) {
 	path := file(t)
 	h := mustOpen(t, path, Options{})
-	_, err := h.db.ExecContext(t.Context(), "DROP TABLE spread; DROP TRIGGER spread_of_figure; DROP TRIGGER spread_of_win")
+	_, err := h.db.ExecContext(t.Context(),
+		"DROP TABLE spread; DROP TRIGGER spread_of_figure; DROP TRIGGER spread_of_win")
 	ok(t, err)
 	ok(t, h.Close())
 	h = mustOpen(t, path, Options{})
@@ -106,14 +107,15 @@ func TestNoDistributionSaysWhy(t *testing.T) {
 		from := at.Add(time.Duration(i) * time.Minute)
 		ok(t, h.PutClasses(t.Context(), "shop", from, from.Add(time.Minute), []class.Class{a(1, 2, 1)}, d))
 	}
-	ds, err := h.Distributions(t.Context(), "shop", "", at, at.Add(time.Hour))
+	ds, err := ReadDistributions(t.Context(), h, "shop", "", at, at.Add(time.Hour))
 	ok(t, err)
 	if len(ds) != 2 || ds[0].Reason != "emptied" || ds[0].Times != nil || ds[0].Covered != 0 ||
 		ds[1].Reason != "" || ds[1].Times.Count() != 1 || ds[1].Covered != 60 {
 		t.Errorf("%+v", ds)
 	}
-	if ds, err = h.Distributions(t.Context(), "shop", "", at, at.Add(31*24*time.Hour)); err != nil || len(ds) != 1 ||
-		ds[0].Reason != "emptied" || ds[0].Times.Count() != 1 || ds[0].Covered != 60 || ds[0].Seconds != 120 {
+	ds, err = ReadDistributions(t.Context(), h, "shop", "", at, at.Add(31*24*time.Hour))
+	if err != nil || len(ds) != 1 || ds[0].Reason != "emptied" || ds[0].Times.Count() != 1 || ds[0].Covered != 60 ||
+		ds[0].Seconds != 120 {
 		t.Errorf("%+v, %v", ds, err)
 	}
 }

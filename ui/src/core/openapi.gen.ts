@@ -226,6 +226,12 @@ export interface paths {
         /** One class over a window. */
         get: operations["getClass"];
     };
+    "/api/dyno/v1/latency": {
+        parameters: {
+        };
+        /** How the times of statements were distributed over a window: quantiles and a heat map, of a class or of all statements of the server. */
+        get: operations["getLatency"];
+    };
     "/api/dyno/v1/compare-classes": {
         parameters: {
         };
@@ -2244,6 +2250,52 @@ export interface components {
             /** @description trials that most cells have */
             usual_n?: number;
         };
+        /** @description Latency is how the times of statements were distributed over a window: those of a class, or of all statements of a server. */
+        Latency: {
+            /**
+             * @example performance_schema
+             * @example slow_log
+             * @example processlist
+             * @example pg_stat_statements
+             */
+            origin?: string;
+            /** @description Error is how far a quantile may be from the exact one, as a share of it: 0.01 of a slow log, 0.05 of the server's histograms. */
+            error?: number;
+            count: number;
+            /** @description of the server's: statements of Dyno itself among them */
+            own?: number;
+            p50?: number;
+            p95?: number;
+            p99?: number;
+            /** @description Reason says why a part of the window, or all of it, has no distribution, with what would give one. */
+            reason?: string;
+            /** @description Bounds are the edges of the rows of the heat map in seconds, one more than there are rows. */
+            bounds: number[] | null;
+            /** @description in order of time; there is none for time that was not watched */
+            columns: components["schemas"]["LatencyColumn"][] | null;
+        };
+        /** @description LatencyColumn is one step of the window. */
+        LatencyColumn: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description seconds of it of which there is a distribution */
+            covered: number;
+            count: number;
+            /** @description of the server's: statements of Dyno itself among them */
+            own?: number;
+            p50?: number;
+            p95?: number;
+            p99?: number;
+            /** @description Cells are pairs of a row of Bounds, from 0, and how many statements it holds; rows without any are left out. */
+            cells: [
+                number,
+                number
+            ][] | null;
+            /** @description why there is none, or not of all of it */
+            reason?: string;
+        };
         /** @description Left counts what the limits left out. */
         Left: {
             sessions?: number;
@@ -3786,6 +3838,8 @@ export type LaidSweep = components['schemas']['LaidSweep'];
 export type LaidTable = components['schemas']['LaidTable'];
 export type LaidTally = components['schemas']['LaidTally'];
 export type LaidValue = components['schemas']['LaidValue'];
+export type Latency = components['schemas']['Latency'];
+export type LatencyColumn = components['schemas']['LatencyColumn'];
 export type Left = components['schemas']['Left'];
 export type Level = components['schemas']['Level'];
 export type Limits = components['schemas']['Limits'];
@@ -4664,6 +4718,28 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ClassFull"];
+                };
+            };
+        };
+    };
+    getLatency: {
+        parameters: {
+            query: {
+                /** @description name of a target */
+                target: string;
+                /** @description start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to */
+                from?: string;
+                /** @description end of the window, inclusive; relative times such as -5m are accepted; default: now */
+                to?: string;
+                /** @description id of a class; default: all statements of the server */
+                id?: string;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Latency"];
                 };
             };
         };

@@ -1,5 +1,6 @@
 export { Graph, type GraphProps } from './graph'
 export { cursors, Plot, type PlotProps } from './plot'
+export { Latency, type LatencyProps } from './latency'
 export { kindName } from './marks'
 export { join, sortOut, type Graphs } from './figures'
 export type { Mark, PlotLine } from './types'

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { exploreLink, go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
   withParams } from '../../core'
-import { cursors, Graph, kindName, sortOut, type Graphs, type Mark } from '../../graph'
+import { cursors, Graph, kindName, Latency, sortOut, type Graphs, type Mark } from '../../graph'
 import type { Graph as Panel } from '../../core/openapi.gen'
 import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from '../../kit'
 import { Annotate } from './annotate'
@@ -113,6 +113,7 @@ function Content() {
         <Groups g={g} marks={marks.value} before={before} table={table} onZoom={zoom} onBack={unzoom}
           onPick={setPinned} />
       )}
+      {g && !large && <Latency target={target} from={g.from} to={g.to} live={feed.live} sync={sync} onZoom={zoom} />}
       {g && !large && <Happened marks={marks.value} />}
       {pinned !== undefined &&
         <Pinned at={pinned} onNote={() => setNote(pinned)} onClose={() => setPinned(undefined)} />}

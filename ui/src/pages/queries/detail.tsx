@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams,
   type Answer } from '../../core'
-import { Plot } from '../../graph'
+import { Latency, Plot } from '../../graph'
 import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../kit'
 import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
@@ -131,6 +131,8 @@ function Content(p: ContentProps) {
       </section>
 
       <Courses v={v} window={p.live ? whole(v.buckets, p.from, p.to) : [p.from, p.to]} zoom={p.zoom} />
+
+      <Latency target={p.target} id={c.id} from={p.from} to={p.to} live={p.live} sync="class" onZoom={p.zoom} />
 
       <div class="halves"><Spread v={v} /><Work c={c} /></div>
 

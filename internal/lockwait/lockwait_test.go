@@ -37,7 +37,7 @@ func wait(waiter, blocker uint64, sec float64) state.Wait {
 func follow(f *Follower, states ...*state.State) map[string]lock.Wait {
 	kept := map[string]lock.Wait{}
 	for _, st := range states {
-		for _, w := range f.Next(st) {
+		for _, w := range f.Next(st, true) {
 			kept[w.ID] = w
 		}
 	}
@@ -111,6 +111,14 @@ func TestNotObserved(t *testing.T) {
 	blind.Sources = []source.Source{{Name: source.Locks, State: source.Slow}}
 	w := only(t, follow(new(Follower), at(1, wait(2, 1, 5)), blind, at(3, wait(2, 1, 7)), at(4)))
 	if !w.End.Equal(noon.Add(3*time.Second)) || w.Waiters[0].Seconds != 7 {
+		t.Errorf("%+v", w)
+	}
+	f := new(Follower)
+	f.Next(at(1, wait(2, 1, 5)), true)
+	if out := f.Next(at(2), false); len(out) > 0 {
+		t.Errorf("a scrape that did not read the waits ended %+v", out)
+	}
+	if w := only(t, follow(f, at(3, wait(2, 1, 7)), at(4))); w.Waiters[0].Seconds != 7 {
 		t.Errorf("%+v", w)
 	}
 	kept := follow(new(Follower), at(1, wait(2, 1, 5)), at(20, wait(2, 1, 2)))

@@ -179,6 +179,24 @@ func (h *History) Locks(ctx context.Context, target string, from, to time.Time, 
 	return out, h.name(ctx, out.Pairs)
 }
 
+// Deadlock returns one deadlock of a target. Errors: ErrNotFound.
+func (h *History) Deadlock(ctx context.Context, target, id string) (d lock.Deadlock, err error) {
+	const op = "read deadlock"
+	t, err := h.target(ctx, nil, target)
+	if err != nil {
+		return d, wrap(op, h.path, err)
+	}
+	var doc []byte
+	switch err := h.db.QueryRowContext(ctx, "SELECT doc FROM lock WHERE target = ? AND kind = ? AND key = ?", t,
+		lockDeadlock, id).Scan(&doc); {
+	case errors.Is(err, sql.ErrNoRows):
+		return d, fmt.Errorf("deadlock %q of %q: %w", id, target, ErrNotFound)
+	case err != nil:
+		return d, wrap(op, h.path, err)
+	}
+	return d, wrap(op, h.path, decode(doc, &d))
+}
+
 // take adds a row.
 func (l *Locks) take(kind int, doc, pairs []byte) error {
 	switch kind {
@@ -195,6 +213,9 @@ func (l *Locks) take(kind int, doc, pairs []byte) error {
 		}
 		if err := decode(pairs, &w.Pairs); err != nil {
 			return err
+		}
+		if w.Waiters == nil {
+			w.Waiters = []lock.Waiter{}
 		}
 		l.Waits = append(l.Waits, w)
 	default:

@@ -23,8 +23,8 @@ func newLocksCommand(e *env) *cobra.Command {
 		Short: "deadlocks and lock waits of the past: which statements were in each other's way, and how often",
 		Long: `Lists what dyno serve stored: every deadlock that the server showed, lock waits of 1 s and longer (dyno serve --lock-wait)
 with the session at their root, and the pairs of query classes that were in each other's way. With the id of a deadlock it
-shows that one: statements, locks held and waited for, and the victim. MySQL and MariaDB keep only the latest deadlock;
-innodb_print_all_deadlocks=ON keeps all in the error log, which Dyno reads where it runs on the same machine.`,
+shows that one: statements, locks held and waited for, and the victim. A server may keep only the latest deadlock; the
+list then says how many were missed, and docs/observe.md how to keep all.`,
 		Example: "  dyno locks shop\n  dyno locks shop --since 7d --output json\n  dyno locks shop 5f0a1c7be2",
 		Args:    args(1, 2),
 	}
@@ -81,7 +81,8 @@ func printLocks(w io.Writer, all history.Locks, limit int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d deadlocks, %d lock waits\n", all.DeadlockCount, all.WaitCount)
 	if all.MissedCount > 0 {
-		fmt.Fprintf(&b, "%d more deadlocks were counted and could not be read: %s\n", all.MissedCount, all.Missed[0].Why)
+		fmt.Fprintf(&b, "%d more deadlocks were counted and could not be read: %s\n", all.MissedCount,
+			all.Missed[0].Why)
 	}
 	if len(all.Pairs) > 0 {
 		fmt.Fprintf(&b, "\n%9s %6s %9s  %s\n", "DEADLOCKS", "WAITS", "WAITED", "BLOCKING → BLOCKED")

@@ -343,8 +343,8 @@ func described() []answered {
 			kind: "time",
 		}}, gives: state.State{}},
 		{
-			path: "GET /locks", room: "activity", about: "Deadlocks and lock waits of a window, and the pairs of query " +
-				"classes that were in each other's way.", errors: []int{404},
+			path: "GET /locks", room: "activity", about: "Deadlocks and lock waits of a window, and the pairs " +
+				"of query classes that were in each other's way.", errors: []int{404},
 			params: []asked{ofTarget, from, until, limitOf(100)}, gives: history.Locks{},
 		},
 		{

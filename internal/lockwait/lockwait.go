@@ -163,7 +163,8 @@ type view struct {
 
 func viewOf(st *state.State) view {
 	v := view{
-		at: st.At, sessions: map[uint64]state.Session{}, trx: map[uint64]state.Transaction{}, prints: map[string]string{},
+		at: st.At, sessions: map[uint64]state.Session{}, trx: map[uint64]state.Transaction{},
+		prints: map[string]string{},
 	}
 	for _, x := range st.Sessions {
 		v.sessions[x.ID] = x
@@ -299,7 +300,8 @@ func (w *following) waiter(n state.Wait, level int, root lock.Root, v view) *wai
 	if y != nil && y.same(x, n, v.at) {
 		x.Since, x.first, x.Root, x.RootClass = y.Since, y.first, y.Root, cmp.Or(y.RootClass, x.RootClass)
 		x.Depth = max(x.Depth, y.Depth)
-		x.Class, x.SQL, x.Fingerprint = cmp.Or(y.Class, x.Class), cmp.Or(y.SQL, x.SQL), cmp.Or(y.Fingerprint, x.Fingerprint)
+		x.Class, x.SQL = cmp.Or(y.Class, x.Class), cmp.Or(y.SQL, x.SQL)
+		x.Fingerprint = cmp.Or(y.Fingerprint, x.Fingerprint)
 	} else if x.Since.Before(v.before) { // it did not wait then: this is how long its statement has run
 		x.Since = v.before
 	}

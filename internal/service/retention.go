@@ -212,7 +212,8 @@ func keepingOf(kept []app.Kept, so series.Options, ho history.Options) []Keeping
 			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
 				known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
 		case "locks":
-			x.Days, x.Limit = days(cmp.Or(ho.LockAge, 400*24*time.Hour)), known.Of(float64(cmp.Or(ho.LockBytes, 64<<20)))
+			x.Days, x.Limit = days(cmp.Or(ho.LockAge, 400*24*time.Hour)),
+				known.Of(float64(cmp.Or(ho.LockBytes, 64<<20)))
 		case "plans", "examples":
 			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge)
 		}

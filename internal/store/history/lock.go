@@ -11,10 +11,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/lock"
 )
 
-// lockSQL makes the table of deadlocks and lock waits. It came after the first files of this format: a program that does
-// not know it leaves it alone, and a file without it gets it when it is opened to be written.
+// lockSQL makes the table of deadlocks and lock waits. It came after the first files of this format: a program that
+// does not know it leaves it alone, and a file without it gets it when it is opened to be written.
 const lockSQL = `
--- Deadlocks (kind 1), lock waits (2) and deadlocks that were missed (3). key tells those of a kind apart: the same seen
+-- Deadlocks (kind 1), lock waits (2) and deadlocks that were missed (3). key is the id within a kind: the same seen
 -- again replaces the one before. pairs are the classes of doc, see lock.Pair. Statements with their literals are in doc
 -- alone.
 CREATE TABLE IF NOT EXISTS lock (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id),
@@ -112,8 +112,8 @@ const (
 	mostPairs    = 200
 )
 
-// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the lists
-// are empty.
+// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the
+// lists are empty.
 func (h *History) Locks(ctx context.Context, target string, from, to time.Time, most int) (Locks, error) {
 	const op = "read locks"
 	out := Locks{Deadlocks: []lock.Deadlock{}, Waits: []lock.Wait{}, Missed: []lock.Missed{}, Pairs: []lock.Pair{}}
@@ -271,8 +271,8 @@ func (h *History) name(ctx context.Context, pairs []lock.Pair) error {
 // layLocks makes the table in a file of an older program.
 func (h *History) layLocks(ctx context.Context) error {
 	n := 0
-	if err := h.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'lock'").Scan(&n); err != nil ||
-		n > 0 {
+	if err := h.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'lock'").
+		Scan(&n); err != nil || n > 0 {
 		return wrap("open history", h.path, err)
 	}
 	return h.write(ctx, "open history", func(tx *sql.Tx) error {

@@ -112,7 +112,7 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
 	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
-	steps(e, root, "Observe", newWatchCommand, newServeCommand, newIncidentsCommand, newCostCommand,
+	steps(e, root, "Observe", newWatchCommand, newServeCommand, newIncidentsCommand, newLocksCommand, newCostCommand,
 		newAnnotateCommand)
 	steps(e, root, "Find", newDiagnoseCommand, newAdviseCommand, newDigestCommand)
 	steps(e, root, "Fix", newApplyCommand, newUndoCommand)

@@ -25,10 +25,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/loadresult"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/task"
 )
@@ -354,6 +356,15 @@ func described() []answered {
 			name: "at", about: "time; default: now",
 			kind: "time",
 		}}, gives: state.State{}},
+		{
+			path: "GET /locks", room: "activity", about: "Deadlocks and lock waits of a window, and the pairs " +
+				"of query classes that were in each other's way.", errors: []int{404},
+			params: []asked{ofTarget, from, until, limitOf(100)}, gives: history.Locks{},
+		},
+		{
+			path: "GET /deadlock", room: "activity", about: "One deadlock: who held what and waited for what.",
+			errors: []int{404}, params: []asked{ofTarget, ofID}, gives: lock.Deadlock{},
+		},
 		{
 			path: "GET /states", room: "activity", about: "Times for which a state is stored.", errors: []int{404},
 			params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {

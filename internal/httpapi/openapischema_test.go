@@ -78,8 +78,8 @@ var closed = map[reflect.Type]bool{
 }
 
 // filled are the components whose lists and maps are never null: who makes them sees to it.
-var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial DiagnosisDetail " +
-	"Discovery EventList Found Graph Incident IncidentFull IncidentList " +
+var filled = strings.Fields("Locks Deadlock LockWait ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial " +
+	"DiagnosisDetail Discovery EventList Found Graph Incident IncidentFull IncidentList " +
 	"HttpapiLine Intent LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
 	"LabScale Laid " +
 	"LaidCell LaidGroup LaidLine LaidRates LaidStrip LaidSweep LaidTable Line PeriodComparison Settings TimeModel")

@@ -125,6 +125,7 @@ func (v *Server) routes() {
 	scrapeAPI{s.Fleet}.routes(v)
 	fleetAPI{s.Fleet, s.Metrics, s.Health}.routes(v)
 	stateAPI{s.Fleet, s.History}.routes(v)
+	lockAPI{s.Fleet, s.History}.routes(v)
 	classAPI{s.Classes, s.Fleet, s.History}.routes(v)
 	eventAPI{s.Events}.routes(v)
 	v.handleLong("GET /api/dyno/v1/stream", v.stream)

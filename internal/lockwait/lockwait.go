@@ -5,7 +5,6 @@ package lockwait
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ const (
 	// each session is the next one's root, without an end.
 	longest = 5 * time.Minute
 	// gap is how long nothing may be known of the waits before they count as ended.
-	gap = 5 * time.Second
+	gap = 10 * time.Second
 	// noteEvery is how often a wait that goes on is returned.
 	noteEvery = 30 * time.Second
 	// mostOpen bounds the waits that are followed at a time.
@@ -56,10 +55,11 @@ type waiting struct {
 }
 
 // Next takes the state of the next scrape and returns the waits that became long enough, went on
-// for a while more, or ended. A state in which the waits were not read changes nothing.
-func (f *Follower) Next(st *state.State) (out []lock.Wait) {
-	if !observed(st) {
-		if !f.last.IsZero() && st.At.Sub(f.last) > gap {
+// for a while more, or ended. read says that the waits were read in this scrape, however that went:
+// a state in which they were not changes nothing.
+func (f *Follower) Next(st *state.State, read bool) (out []lock.Wait) {
+	if !read || !observed(st) {
+		if st != nil && !f.last.IsZero() && st.At.Sub(f.last) > gap {
 			out = f.End()
 		}
 		return out
@@ -163,7 +163,8 @@ type view struct {
 
 func viewOf(st *state.State) view {
 	v := view{
-		at: st.At, sessions: map[uint64]state.Session{}, trx: map[uint64]state.Transaction{}, prints: map[string]string{},
+		at: st.At, sessions: map[uint64]state.Session{}, trx: map[uint64]state.Transaction{},
+		prints: map[string]string{},
 	}
 	for _, x := range st.Sessions {
 		v.sessions[x.ID] = x
@@ -299,7 +300,8 @@ func (w *following) waiter(n state.Wait, level int, root lock.Root, v view) *wai
 	if y != nil && y.same(x, n, v.at) {
 		x.Since, x.first, x.Root, x.RootClass = y.Since, y.first, y.Root, cmp.Or(y.RootClass, x.RootClass)
 		x.Depth = max(x.Depth, y.Depth)
-		x.Class, x.SQL, x.Fingerprint = cmp.Or(y.Class, x.Class), cmp.Or(y.SQL, x.SQL), cmp.Or(y.Fingerprint, x.Fingerprint)
+		x.Class, x.SQL = cmp.Or(y.Class, x.Class), cmp.Or(y.SQL, x.SQL)
+		x.Fingerprint = cmp.Or(y.Fingerprint, x.Fingerprint)
 	} else if x.Since.Before(v.before) { // it did not wait then: this is how long its statement has run
 		x.Since = v.before
 	}
@@ -310,12 +312,12 @@ func (w *following) waiter(n state.Wait, level int, root lock.Root, v view) *wai
 	return x
 }
 
-// same reports whether a session still waits as it did. Servers count whole seconds, and never too few.
+// same reports whether a session still waits as it did. Servers count whole seconds, and a busy one is read late.
 func (y *waiting) same(x *waiting, n state.Wait, at time.Time) bool {
 	sec, ok := n.Seconds.Get()
 	return y.Lock.Kind == x.Lock.Kind && y.Lock.Object == x.Lock.Object && y.Lock.Index == x.Lock.Index &&
 		(y.SQL == x.SQL || x.SQL == "" || y.SQL == "") &&
-		(!ok || sec >= math.Floor(at.Sub(y.first).Seconds()-0.5))
+		(!ok || sec >= at.Sub(y.first).Seconds()/2-1)
 }
 
 // root describes the session at the top.

@@ -37,7 +37,7 @@ func wait(waiter, blocker uint64, sec float64) state.Wait {
 func follow(f *Follower, states ...*state.State) map[string]lock.Wait {
 	kept := map[string]lock.Wait{}
 	for _, st := range states {
-		for _, w := range f.Next(st) {
+		for _, w := range f.Next(st, true) {
 			kept[w.ID] = w
 		}
 	}
@@ -58,8 +58,8 @@ func only(t *testing.T, kept map[string]lock.Wait) lock.Wait {
 	panic("unreachable")
 }
 
-// TestChain: 3 waits for 2, which waits for 1, for three seconds. It is one wait, also when 1 has gone and 3 waits for 2
-// a while longer.
+// TestChain: 3 waits for 2, which waits for 1, for three seconds. It is one wait, also when 1 has gone and 3 waits
+// for 2 a while longer.
 func TestChain(t *testing.T) {
 	w := only(t, follow(new(Follower), at(0),
 		at(1, wait(2, 1, 0)), at(2, wait(2, 1, 1), wait(3, 2, 0)), at(3, wait(2, 1, 2), wait(3, 2, 1)),
@@ -97,7 +97,8 @@ func TestShortWaits(t *testing.T) {
 // TestThreshold: a wait of two seconds is kept by a threshold of two, and not of three.
 func TestThreshold(t *testing.T) {
 	for least, want := range map[time.Duration]int{2 * time.Second: 1, 3 * time.Second: 0} {
-		kept := follow(&Follower{Least: least}, at(0), at(1, wait(2, 1, 0)), at(2, wait(2, 1, 1)), at(3, wait(2, 1, 2)), at(4))
+		kept := follow(&Follower{Least: least}, at(0), at(1, wait(2, 1, 0)), at(2, wait(2, 1, 1)),
+			at(3, wait(2, 1, 2)), at(4))
 		if len(kept) != want {
 			t.Errorf("%v: %+v", least, kept)
 		}
@@ -113,6 +114,14 @@ func TestNotObserved(t *testing.T) {
 	if !w.End.Equal(noon.Add(3*time.Second)) || w.Waiters[0].Seconds != 7 {
 		t.Errorf("%+v", w)
 	}
+	f := new(Follower)
+	f.Next(at(1, wait(2, 1, 5)), true)
+	if out := f.Next(at(2), false); len(out) > 0 {
+		t.Errorf("a scrape that did not read the waits ended %+v", out)
+	}
+	if w := only(t, follow(f, at(3, wait(2, 1, 7)), at(4))); w.Waiters[0].Seconds != 7 {
+		t.Errorf("%+v", w)
+	}
 	kept := follow(new(Follower), at(1, wait(2, 1, 5)), at(20, wait(2, 1, 2)))
 	if len(kept) != 2 {
 		t.Errorf("%+v", kept)
@@ -123,7 +132,9 @@ func TestNotObserved(t *testing.T) {
 func TestPileUp(t *testing.T) {
 	var one, two []state.Wait
 	for i := range uint64(200) {
-		w := state.Wait{Kind: state.MetadataLock, Waiter: 100 + i, Object: "d.t", Why: "no plugin", Seconds: known.Of(1.0)}
+		w := state.Wait{
+			Kind: state.MetadataLock, Waiter: 100 + i, Object: "d.t", Why: "no plugin", Seconds: known.Of(1.0),
+		}
 		one = append(one, w)
 		w.Seconds = known.Of(2.0)
 		two = append(two, w)

@@ -3,12 +3,14 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
@@ -34,7 +36,8 @@ const mostFound = 2000
 
 // take follows the locks of a target through a reading, and returns its deadlocks as events.
 func (s *locks) take(m *member, r *reading.Reading) (events []event.Event) {
-	x := foundLocks{m.entry.Name, r.Deadlocks, m.waits.Next(r.State)}
+	read := slices.ContainsFunc(r.Parts, func(p reading.Part) bool { return p.Source == source.Locks })
+	x := foundLocks{m.entry.Name, r.Deadlocks, m.waits.Next(r.State, read)}
 	s.add(x)
 	for _, d := range x.seen.Deadlocks {
 		events = append(events, event.Event{

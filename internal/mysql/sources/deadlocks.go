@@ -154,7 +154,9 @@ func (s *deadlocks) settings(ctx context.Context) error {
 	s.all = false
 	// not a variable of every version
 	if _, err := s.q.Query(ctx, tagged(s.Name(), "SHOW GLOBAL VARIABLES LIKE 'innodb_print_all_deadlocks'"),
-		func(row []driver.Value) { s.all = len(row) == 2 && strings.EqualFold(string(text(row[1])), "ON") }); err != nil {
+		func(row []driver.Value) {
+			s.all = len(row) == 2 && strings.EqualFold(string(text(row[1])), "ON")
+		}); err != nil {
 		return err
 	}
 	switch {

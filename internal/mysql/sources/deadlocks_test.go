@@ -110,7 +110,8 @@ func TestDeadlocks(t *testing.T) {
 				}
 				for _, p := range d.Parties {
 					if p.Class == "" || p.Fingerprint != "update dd.t set v=v? where id=?" || p.User != "root" ||
-						len(p.Holds) == 0 || len(p.Waits) != 1 || p.Waits[0].Object != "dd.t" || p.Waits[0].Index != "PRIMARY" {
+						len(p.Holds) == 0 || len(p.Waits) != 1 || p.Waits[0].Object != "dd.t" ||
+						p.Waits[0].Index != "PRIMARY" {
 						t.Errorf("%s: %+v", d.ID, p)
 					}
 				}

@@ -33,7 +33,8 @@ func TestReadDeadlock(t *testing.T) {
 		told := func(ls []lock.Lock) string {
 			var out []string
 			for _, l := range ls {
-				out = append(out, l.Object+" "+l.Index+" "+l.Mode+" "+strings.Join(l.Record[:min(1, len(l.Record))], ""))
+				out = append(out, l.Object+" "+l.Index+" "+l.Mode+" "+
+					strings.Join(l.Record[:min(1, len(l.Record))], ""))
 			}
 			return strings.Join(out, "; ")
 		}
@@ -74,7 +75,8 @@ func TestDeadlocksWithoutHeadings(t *testing.T) {
 	plain := withoutHeadings(text)
 	other := strings.NewReplacer("TRANSACTION 130", "TRANSACTION 140", "trx id 130", "trx id 140").Replace(plain)
 	var l errorLog
-	l.feed([]byte(plain + other + "2026-11-21T19:57:12.000000Z 9 [Warning] [MY-010055] [Server] something else\n" + plain))
+	l.feed([]byte(plain + other + "2026-11-21T19:57:12.000000Z 9 [Warning] [MY-010055] [Server] something else\n" +
+		plain))
 	l.reader.settle(false)
 	got := l.reader.take()
 	if len(got) != 3 {
@@ -103,7 +105,8 @@ func TestDeadlockLogOfMariaDB(t *testing.T) {
 		}
 		out = append(out, l)
 	}
-	log := []byte("2026-11-21 19:57:26 7 [Note] InnoDB: Transactions deadlock detected, dumping detailed information.\n" +
+	log := []byte("2026-11-21 19:57:26 7 [Note] InnoDB: Transactions deadlock detected, dumping detailed " +
+		"information.\n" +
 		strings.Join(out[1:], "\n") + "\n")
 	r, _ := readDeadlock(text)
 	for _, piece := range []int{1, 7, 100, len(log)} {

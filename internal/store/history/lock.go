@@ -11,10 +11,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/lock"
 )
 
-// lockSQL makes the table of deadlocks and lock waits. It came after the first files of this format: a program that does
-// not know it leaves it alone, and a file without it gets it when it is opened to be written.
+// lockSQL makes the table of deadlocks and lock waits. It came after the first files of this format: a program that
+// does not know it leaves it alone, and a file without it gets it when it is opened to be written.
 const lockSQL = `
--- Deadlocks (kind 1), lock waits (2) and deadlocks that were missed (3). key tells those of a kind apart: the same seen
+-- Deadlocks (kind 1), lock waits (2) and deadlocks that were missed (3). key is the id within a kind: the same seen
 -- again replaces the one before. pairs are the classes of doc, see lock.Pair. Statements with their literals are in doc
 -- alone.
 CREATE TABLE IF NOT EXISTS lock (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id),
@@ -112,8 +112,8 @@ const (
 	mostPairs    = 200
 )
 
-// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the lists
-// are empty.
+// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the
+// lists are empty.
 func (h *History) Locks(ctx context.Context, target string, from, to time.Time, most int) (Locks, error) {
 	const op = "read locks"
 	out := Locks{Deadlocks: []lock.Deadlock{}, Waits: []lock.Wait{}, Missed: []lock.Missed{}, Pairs: []lock.Pair{}}
@@ -179,6 +179,24 @@ func (h *History) Locks(ctx context.Context, target string, from, to time.Time, 
 	return out, h.name(ctx, out.Pairs)
 }
 
+// Deadlock returns one deadlock of a target. Errors: ErrNotFound.
+func (h *History) Deadlock(ctx context.Context, target, id string) (d lock.Deadlock, err error) {
+	const op = "read deadlock"
+	t, err := h.target(ctx, nil, target)
+	if err != nil {
+		return d, wrap(op, h.path, err)
+	}
+	var doc []byte
+	switch err := h.db.QueryRowContext(ctx, "SELECT doc FROM lock WHERE target = ? AND kind = ? AND key = ?", t,
+		lockDeadlock, id).Scan(&doc); {
+	case errors.Is(err, sql.ErrNoRows):
+		return d, fmt.Errorf("deadlock %q of %q: %w", id, target, ErrNotFound)
+	case err != nil:
+		return d, wrap(op, h.path, err)
+	}
+	return d, wrap(op, h.path, decode(doc, &d))
+}
+
 // take adds a row.
 func (l *Locks) take(kind int, doc, pairs []byte) error {
 	switch kind {
@@ -195,6 +213,9 @@ func (l *Locks) take(kind int, doc, pairs []byte) error {
 		}
 		if err := decode(pairs, &w.Pairs); err != nil {
 			return err
+		}
+		if w.Waiters == nil {
+			w.Waiters = []lock.Waiter{}
 		}
 		l.Waits = append(l.Waits, w)
 	default:

@@ -14,7 +14,7 @@ func deadlockOf(n int, victim bool) lock.Deadlock {
 		ID: fmt.Sprint(n), At: noon.Add(time.Duration(n) * time.Second), From: lock.FromLog,
 		Parties: []lock.Party{
 			{Session: 1, Transaction: "a", Class: "A", Fingerprint: "update a", SQL: "UPDATE a SET x=1"},
-			{Session: 2, Transaction: "b", Class: "B", Fingerprint: "update b", SQL: "UPDATE b SET x=1", Victim: victim},
+			{Session: 2, Transaction: "b", Class: "B", Fingerprint: "update b", SQL: "UPDATE b", Victim: victim},
 		},
 	}
 }
@@ -45,7 +45,8 @@ func TestLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.DeadlockCount != 5 || len(got.Deadlocks) != 3 || got.Deadlocks[0].ID != "6" || got.MissedCount != 7 ||
-		got.WaitCount != 1 || got.Waits[0].Open || got.Waits[0].Pairs[0].Seconds != 6 || len(got.Waits[0].Waiters) != 1 {
+		got.WaitCount != 1 || got.Waits[0].Open || got.Waits[0].Pairs[0].Seconds != 6 ||
+		len(got.Waits[0].Waiters) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Pairs) != 1 || got.Pairs[0] != (lock.Pair{
@@ -109,7 +110,8 @@ func TestLocksInOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = mustOpen(t, path, Options{})
-	if err := h.PutLocks(t.Context(), "shop", lock.Seen{Deadlocks: []lock.Deadlock{deadlockOf(1, false)}}, nil); err != nil {
+	seen := lock.Seen{Deadlocks: []lock.Deadlock{deadlockOf(1, false)}}
+	if err := h.PutLocks(t.Context(), "shop", seen, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -97,7 +97,8 @@ func (rt *retention) age(ctx context.Context, now time.Time) error {
 		rt.dropWindows(ctx, 86400, classes),
 		rt.drop(ctx, "DELETE FROM plan WHERE target IN (SELECT id FROM target) AND last < ?", classes),
 		rt.drop(ctx, "DELETE FROM sample WHERE target IN (SELECT id FROM target) AND at < ?", classes),
-		rt.drop(ctx, "DELETE FROM lock WHERE target IN (SELECT id FROM target) AND until < ?", ago(int64(rt.o.LockAge))),
+		rt.drop(ctx, "DELETE FROM lock WHERE target IN (SELECT id FROM target) AND until < ?",
+			ago(int64(rt.o.LockAge))),
 		rt.number(ctx),
 	)
 }
@@ -262,7 +263,9 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 			"sample", "sample_class",
 			"sample_of", "sample_last",
 		}},
-		{"locks", "SELECT count(*), min(at), max(until) FROM lock", []string{"lock", "lock_at", "sqlite_autoindex_lock_1"}},
+		{"locks", "SELECT count(*), min(at), max(until) FROM lock", []string{
+			"lock", "lock_at", "sqlite_autoindex_lock_1",
+		}},
 	} {
 		u := Usage{Kind: k.kind}
 		var a, b sql.NullInt64

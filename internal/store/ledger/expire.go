@@ -33,7 +33,8 @@ func (x expiring) partition() string {
 }
 
 // automatic are the kinds of events that Dyno makes without being asked.
-const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused', 'login', 'replication', 'deadlock'"
+const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused', 'login', " +
+	"'replication', 'deadlock'"
 
 // expirings are all tables that grow by themselves or with use, but the journal, which stays. What an entry of it was
 // made from stays with it.

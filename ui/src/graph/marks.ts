@@ -15,6 +15,7 @@ const kinds: Record<string, { name: string; sign: string }> = {
   gap: { name: 'not observed', sign: '?' },
   down: { name: 'server down', sign: '!' },
   locks: { name: 'lock pile-up', sign: '!' },
+  deadlock: { name: 'deadlock', sign: 'X' },
   saturation: { name: 'saturated', sign: '!' },
   refused: { name: 'connections refused', sign: '!' },
   login: { name: 'login refused', sign: '!' },

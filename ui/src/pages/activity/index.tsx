@@ -3,6 +3,7 @@ import { ago, get, go, href, isPostgres, moment, now, span, useData, useGet, use
   withParams, type ApiError } from '../../core'
 import { Button, Empty, Icon, Loading, Notice, Page, Problem, safe, Show, Tabs, Unobservable } from '../../kit'
 import { differences } from './differences'
+import { LockHistory } from './history'
 import { Innodb } from './innodb'
 import { LockBanner, Locks } from './locks'
 import { moved, offered, readAt, stepOf } from './moments'
@@ -162,12 +163,14 @@ function Body(p: BodyProps) {
           { key: 'locks', name: 'Locks', count: counted(waiting, 'locks') },
           { key: 'transactions', name: 'Transactions',
             count: lackingTransactions(state) ? null : state.transactions?.length ?? 0 },
+          { key: 'history', name: 'Lock history' },
           ...(pg ? [] : [{ key: 'innodb', name: 'InnoDB status' }]),
         ]} />
       <div class={chosen === '' ? 'moment' : 'moment open'}>
         <div class="moment-main">
           {tab === 'locks' ? <Locks roots={roots} state={state} />
             : tab === 'transactions' ? <Transactions state={state} chosen={chosen} />
+            : tab === 'history' ? <LockHistory target={state.target} server={state.server} />
             : tab === 'innodb' && !pg ? <InnodbTab state={state} />
             : <Sessions state={state} diff={diff} chosen={chosen} />}
         </div>

@@ -207,9 +207,10 @@ func marked(ctx context.Context, t *testing.T, s *servers.Server) (wait func()) 
 func markedPostgres(ctx context.Context, t *testing.T, s *pgserver.Server) (wait func()) {
 	t.Helper()
 	s.Exec(t, "postgres", "CREATE DATABASE shop")
-	s.Exec(t, "shop", "CREATE EXTENSION pg_stat_statements", "CREATE TABLE t (id bigint PRIMARY KEY, c text, n bigint, "+
-		"d date)", "INSERT INTO t VALUES (1, 'zqmark', 987654321987, '1913-07-29'), (2, 'zqmark', 2, NULL)",
-		"CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3), 'zqmark'; RETURN 1; END $$",
+	s.Exec(t, "shop", "CREATE EXTENSION pg_stat_statements", "CREATE TABLE t (id bigint PRIMARY KEY, c text, "+
+		"n bigint, d date)", "INSERT INTO t VALUES (1, 'zqmark', 987654321987, '1913-07-29'), (2, 'zqmark', 2, NULL)",
+		"CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS "+
+			"$$ BEGIN PERFORM pg_sleep(0.3), 'zqmark'; RETURN 1; END $$",
 		"ANALYZE")
 	var g sync.WaitGroup
 	session := func(statements ...string) {
@@ -361,7 +362,9 @@ func TestRedactKeepsAndShowsNoLiteral(t *testing.T) {
 			"/api/v1/query?query=" + q,
 		}
 		for _, n := range names {
-			for _, p := range []string{"state", "states", "classes", "events", "findings", "diagnoses", "sources", "cost"} {
+			for _, p := range []string{
+				"state", "states", "classes", "events", "findings", "diagnoses", "sources", "cost",
+			} {
 				paths = append(paths, "/api/dyno/v1/"+p+"?target="+n)
 			}
 			paths = append(paths, "/probe?target="+n)

@@ -17,7 +17,7 @@ type retention struct {
 	*book
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
-	// limits are bytes of states, classes, and each of plans and examples, since Limit; 0: those of Options.
+	// limits are bytes of states, classes, and each of plans and examples, since Keep; 0: those of Options.
 	limits [3]atomic.Int64
 
 	end      clock.Horizon // of Run: what ages are counted back from
@@ -40,16 +40,13 @@ func (h *History) maintain(ctx context.Context, now, end time.Time) error {
 		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
 
-// Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.
-func (h *History) Keep(states, classes time.Duration) {
-	h.retention.stateAge.Store(int64(states))
-	h.retention.classAge.Store(int64(classes))
-}
-
-// Limit changes how many bytes of states, of classes, and of plans and examples each are kept, from now on; 0 changes
-// nothing. What is too much goes within a minute, the oldest first.
-func (h *History) Limit(states, classes, plans int64) {
-	for i, n := range []int64{states, classes, plans} {
+// Keep changes how long states and classes are kept, and how many bytes of states, of classes, and of plans and examples
+// each, from now on: the ages and sizes of o, where 0 bytes change nothing. What is too old or too much goes within
+// minutes, the oldest first.
+func (h *History) Keep(o Options) {
+	h.retention.stateAge.Store(int64(o.StateAge))
+	h.retention.classAge.Store(int64(o.ClassAge))
+	for i, n := range []int64{o.StateBytes, o.ClassBytes, o.PlanBytes} {
 		if n > 0 {
 			h.retention.limits[i].Store(n)
 		}

@@ -39,7 +39,8 @@ func TestLimit(t *testing.T) {
 			ds, err := l.Diagnoses.List(ctx, target, 0)
 			ok(t, err)
 			out[2*i], out[2*i+1] = len(es), len(ds)
-			if es[len(es)-1].At.Before(ds[0].At) || !ds[0].At.Equal(at.Add(time.Duration([]int{9, 99}[i])*time.Minute)) {
+			last := at.Add(time.Duration([]int{9, 99}[i]) * time.Minute)
+			if !es[len(es)-1].At.Equal(last) || !ds[0].At.Equal(last) {
 				t.Errorf("the newest of %s is gone", target)
 			}
 		}

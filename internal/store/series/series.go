@@ -286,8 +286,8 @@ func secondsOptions(alive *alive) *tsdb.Options {
 }
 
 // Keep changes how long and how many bytes of seconds and minutes are kept, from now on: Retention, MinuteRetention,
-// SecondBytes and MinuteBytes of o. Minutes are never kept shorter than seconds; 0 bytes is no bound. What is too old or
-// too much goes within minutes, except the last half hour.
+// SecondBytes and MinuteBytes of o. Minutes are never kept shorter than seconds; 0 bytes is no bound. What is too old
+// or too much goes within minutes, except the last half hour.
 func (s *Store) Keep(o Options) {
 	s.keepSeconds.Store(int64(o.Retention))
 	s.keepMinutes.Store(int64(max(o.Retention, o.MinuteRetention)))

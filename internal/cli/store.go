@@ -81,17 +81,17 @@ func newStoreUsageCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage",
 		Short: "list the stored data by kind: size, limit, age, growth",
-		Long: "Lists the stored data by kind with its size, its limit, its growth per day, and in how many days it reaches " +
-			"the limit if its age does not delete it before. Flags that a running dyno serve was started with are not " +
-			"known here; Settings, Retention in the web UI has them.",
+		Long: "Lists the stored data by kind with its size, its limit, its growth per day, and in how many days it " +
+			"reaches the limit if its age does not delete it before. Flags that a running dyno serve was started " +
+			"with are not known here; Settings, Retention in the web UI has them.",
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := service.Usage(c.Context(), e.app)
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-22s %10s %10s  %-12s %-20s %10s  %s", "KIND", "SIZE", "LIMIT", "ROWS", "SINCE",
-				"PER DAY", "FULL IN"), all, func(k service.Keeping) string {
+			return listed(e, fmt.Sprintf("%-22s %10s %10s  %-12s %-20s %10s  %s", "KIND", "SIZE", "LIMIT", "ROWS",
+				"SINCE", "PER DAY", "FULL IN"), all, func(k service.Keeping) string {
 				rows, since, full := "", "", ""
 				if k.Rows > 0 {
 					rows = unit.Count(float64(k.Rows))

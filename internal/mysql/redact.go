@@ -96,8 +96,8 @@ func (r redactedPlans) Explain(ctx context.Context, id, schema, statement string
 	case ok:
 	case mytext.Redacted(statement) == statement:
 		return explain.Plan{
-			Class: id, Schema: schema, Error: "not run: the values of the statement are redacted, and no execution of " +
-				"its class was seen in the last minute",
+			Class: id, Schema: schema, Error: "not run: the values of the statement are redacted, and no execution " +
+				"of its class was seen in the last minute",
 		}, nil
 	default:
 		sql = statement

@@ -258,12 +258,9 @@ func (s *Retention) apply() error {
 	if err := applyRetention(s.app, s.o); err != nil {
 		return err
 	}
-	so, ho := s.o.Series, s.o.History
 	s.kept = nil
-	s.series.Keep(so.Retention, so.MinuteRetention)
-	s.series.Limit(so.SecondBytes, so.MinuteBytes)
-	s.history.Keep(ho.StateAge, ho.ClassAge)
-	s.history.Limit(ho.StateBytes, ho.ClassBytes, ho.PlanBytes, ho.PinnedBytes, ho.LockBytes)
+	s.series.Keep(s.o.Series)
+	s.history.Keep(s.o.History)
 	s.ledger.Limit(s.o.EventBytes, s.o.DiagnosisBytes)
 	return nil
 }

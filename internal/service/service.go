@@ -149,7 +149,9 @@ func (s *Service) wire() {
 	s.Inventory = &Inventory{
 		app: s.app, ledger: s.ledger, log: s.log, looking: s.o.Looking, fleet: s.Fleet, trouble: &s.trouble,
 	}
-	s.Retention = &Retention{app: s.app, o: &s.o, series: s.Series, history: s.History, ledger: s.ledger, fleet: s.Fleet}
+	s.Retention = &Retention{
+		app: s.app, o: &s.o, series: s.Series, history: s.History, ledger: s.ledger, fleet: s.Fleet,
+	}
 }
 
 // asScraped gives a series the labels that a Prometheus which scrapes would give it, as queries of Dyno's own show it.

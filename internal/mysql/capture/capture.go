@@ -267,8 +267,8 @@ func redact(s *snapshot.Snapshot) {
 	}
 }
 
-// RedactPlan takes out of a plan what may hold values of users: the server's text, which has the conditions, and what it
-// says of a statement that it refuses.
+// RedactPlan takes out of a plan what may hold values of users: the server's text, which has the conditions, and what
+// it says of a statement that it refuses.
 func RedactPlan(p *explain.Plan) {
 	p.Raw, p.Error = "", withoutValues(p.Error)
 	p.Steps = slices.Clone(p.Steps)

@@ -3,8 +3,8 @@ package mytext
 import "strings"
 
 // Redacted returns a statement as it may be kept of a server whose statements are redacted: as Redact, and what cannot
-// be read for sure is left out, see Certain. Of a text that begins with no word that statements begin with, nothing is left. Redacting twice is
-// redacting once.
+// be read for sure is left out, see Certain. Of a text that begins with no word that statements begin with, nothing is
+// left. Redacting twice is redacting once.
 func Redacted(sql string) string {
 	if sql == "" {
 		return ""

@@ -109,7 +109,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		retention: retention{book: b, maxRows: maxRows, maxBytes: b.o.PlanBytes},
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
-	h.Keep(h.o.StateAge, h.o.ClassAge)
+	h.Keep(Options{StateAge: h.o.StateAge, ClassAge: h.o.ClassAge})
 	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
 		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
 			zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true),

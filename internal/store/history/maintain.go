@@ -17,7 +17,7 @@ type retention struct {
 	*book
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
-	// limits are bytes of states, classes, each of plans and examples, the states of incidents, and locks, since Limit;
+	// limits are bytes of states, classes, each of plans and examples, the states of incidents, and locks, since Keep;
 	// 0: those of Options.
 	limits [5]atomic.Int64
 
@@ -42,17 +42,13 @@ func (h *History) maintain(ctx context.Context, now, end time.Time) error {
 		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
 
-// Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.
-func (h *History) Keep(states, classes time.Duration) {
-	h.retention.stateAge.Store(int64(states))
-	h.retention.classAge.Store(int64(classes))
-}
-
-// Limit changes how many bytes of states, of classes, of plans and examples each, of the states of incidents, and of
-// deadlocks and lock waits are kept, from now on; 0 changes nothing. What is too much goes within a minute, the oldest
-// first.
-func (h *History) Limit(states, classes, plans, pinned, locks int64) {
-	for i, n := range []int64{states, classes, plans, pinned, locks} {
+// Keep changes how long states and classes are kept, and how many bytes of states, of classes, of plans and examples
+// each, of the states of incidents, and of deadlocks and lock waits, from now on: the ages and sizes of o, where 0 bytes
+// change nothing. What is too old or too much goes within minutes, the oldest first.
+func (h *History) Keep(o Options) {
+	h.retention.stateAge.Store(int64(o.StateAge))
+	h.retention.classAge.Store(int64(o.ClassAge))
+	for i, n := range []int64{o.StateBytes, o.ClassBytes, o.PlanBytes, o.PinnedBytes, o.LockBytes} {
 		if n > 0 {
 			h.retention.limits[i].Store(n)
 		}

@@ -184,8 +184,8 @@ func (l *Ledger) Usage(ctx context.Context) ([]Usage, error) {
 	} {
 		u := Usage{Kind: x[0]}
 		var a, b sql.NullInt64
-		if err := db.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(n), 0), min(at), max(at) FROM ("+x[1]+")").Scan(
-			&u.Rows, &u.Bytes, &a, &b); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(n), 0), min(at), max(at) FROM ("+x[1]+")").
+			Scan(&u.Rows, &u.Bytes, &a, &b); err != nil {
 			return nil, explain("measure", l.path, err)
 		}
 		if a.Valid {

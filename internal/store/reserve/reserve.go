@@ -84,8 +84,8 @@ func (r Reserve) Check(dir string, more int64) error {
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }
 
-// Share returns how much each of several may keep, which take ns, so that all together keep to a bound: what some do not
-// need of their equal parts is shared by the rest. All fit with math.MaxInt64.
+// Share returns how much each of several may keep, which take ns, so that all together keep to a bound: what some do
+// not need of their equal parts is shared by the rest. All fit with math.MaxInt64.
 func Share(ns []int64, bound int64) int64 {
 	ns = slices.Sorted(slices.Values(ns))
 	for i, n := range ns {

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/clock"
@@ -47,5 +48,7 @@ func (o Options) filled() Options {
 		o.now = clock.Now
 	}
 	o.MinuteRetention = max(o.MinuteRetention, o.Retention)
+	o.SecondBytes = cmp.Or(o.SecondBytes, o.MaxBytes/5*4)
+	o.MinuteBytes = cmp.Or(o.MinuteBytes, o.MaxBytes/5)
 	return o
 }

@@ -16,7 +16,6 @@
 package series
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +104,7 @@ type Store struct {
 	readers sync.RWMutex // read-locked by every querier: the database is closed when all have ended
 	// keepSeconds and keepMinutes are how long the levels are kept, nanoseconds: as in options until Keep changes them.
 	keepSeconds, keepMinutes atomic.Int64
-	mostSeconds, mostMinutes atomic.Int64 // bytes, 0 for no bound: as in options until Limit changes them
+	mostSeconds, mostMinutes atomic.Int64 // bytes, 0 for no bound: as in options until Keep changes them
 	// Ages are counted back from these, see expiry.
 	secondsEnd, minutesEnd clock.Horizon
 
@@ -191,9 +190,7 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 		groups: map[groupKey]*group{}, begun: map[string]*begun{}, epoch: float64(time.Now().UnixMilli()),
 		stop: func() {},
 	}
-	s.Keep(s.options.Retention, s.options.MinuteRetention)
-	most := s.options.MaxBytes
-	s.Limit(cmp.Or(s.options.SecondBytes, most/5*4), cmp.Or(s.options.MinuteBytes, most/5))
+	s.Keep(s.options)
 	if s.lock, err = acquire(dir); err != nil {
 		return nil, err
 	}
@@ -288,18 +285,14 @@ func secondsOptions(alive *alive) *tsdb.Options {
 	return o
 }
 
-// Keep changes how long seconds and minutes are kept, from now on; minutes are never kept shorter. What is too old goes
-// within minutes, except the last half hour.
-func (s *Store) Keep(seconds, minutes time.Duration) {
-	s.keepSeconds.Store(int64(seconds))
-	s.keepMinutes.Store(int64(max(seconds, minutes)))
-}
-
-// Limit changes how many bytes of seconds and of minutes are kept, from now on; 0 is no bound. The oldest blocks go
-// within minutes, except the last half hour.
-func (s *Store) Limit(seconds, minutes int64) {
-	s.mostSeconds.Store(seconds)
-	s.mostMinutes.Store(minutes)
+// Keep changes how long and how many bytes of seconds and minutes are kept, from now on: Retention, MinuteRetention,
+// SecondBytes and MinuteBytes of o. Minutes are never kept shorter than seconds; 0 bytes is no bound. What is too old
+// or too much goes within minutes, except the last half hour.
+func (s *Store) Keep(o Options) {
+	s.keepSeconds.Store(int64(o.Retention))
+	s.keepMinutes.Store(int64(max(o.Retention, o.MinuteRetention)))
+	s.mostSeconds.Store(o.SecondBytes)
+	s.mostMinutes.Store(o.MinuteBytes)
 }
 
 // Dir returns the directory of the store.

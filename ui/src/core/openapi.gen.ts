@@ -85,7 +85,7 @@ export interface paths {
     "/api/dyno/v1/retention": {
         parameters: {
         };
-        /** Changes the retention of a kind of data, in days. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that flag was given, the response is 409. */
+        /** Changes how much of a kind of data is kept. keep, keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response is 409. */
         post: operations["postRetention"];
     };
     "/api/dyno/v1/target/remove": {
@@ -1706,6 +1706,11 @@ export interface components {
             keep_days?: number;
             /** @description Limit bounds it on the disk, bytes. */
             limit_bytes?: number;
+            /** @description LimitName is the name under which Limit is set, LimitFixed that a flag of dyno serve was given for it. */
+            limit_name?: string;
+            limit_fixed?: boolean;
+            /** @description FullIn is in how many days Limit is reached at the measured growth; unknown where age drops the oldest before. */
+            full_in_days?: number;
             /** @description Growth is bytes a day, measured; unknown before there is an hour of it. */
             growth_bytes_per_day?: number;
             /** @description Will is what it comes to at that pace when it is as old as it may get, bytes. */
@@ -4199,7 +4204,8 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    days: number;
+                    days?: number;
+                    bytes?: number;
                 };
             };
         };
@@ -4209,7 +4215,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         name: string;
-                        days: number;
+                        days?: number;
+                        bytes?: number;
                     };
                 };
             };

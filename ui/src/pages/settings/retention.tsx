@@ -14,13 +14,16 @@ const about: Record<string, string> = {
   classes: 'query classes by the minute, hour and day',
   plans: 'execution plans when they change',
   examples: 'examples of statements',
-  ledger: 'targets, runs, diagnoses, the journal',
+  events: 'restarts, changes, incidents, notes',
+  'diagnoses and reports': 'diagnoses with their snapshots, reports',
+  journal: 'actions with their undo: never deleted',
+  ledger: 'targets, runs, the file itself',
   users: 'users, sessions, tokens, the audit log',
   'log and free pages': 'write-ahead log and free pages of the history',
   reports: 'recordings of reports',
 }
 
-const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
+const columns = (change: (k: Keeping) => void, limit: (k: Keeping) => void): Column<Keeping>[] => [
   {
     key: 'kind', head: 'What',
     cell: (k) => <div class="stack tight"><b>{k.kind}</b><span class="faint">{about[k.kind]}</span></div>,
@@ -39,7 +42,15 @@ const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
     cell: (k) => <span class="nowrap">{k.keep_days === undefined ? 'forever' : span(k.keep_days * 86400)}</span>,
   },
   { key: 'limit', head: 'Max size', align: 'right', value: (k) => k.limit_bytes,
-    cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
+    cell: (k) => k.limit_name === undefined || k.limit_fixed || k.kind === 'examples' ? (
+      <Num v={k.limit_bytes} unit="B" />
+    ) : (
+      <Button small label={`Change the maximum size of ${k.kind}`} why={whyNot()} onClick={() => limit(k)}>
+        {k.limit_bytes === undefined ? 'None' : text(k.limit_bytes, 'B')}</Button>
+    ) },
+  { key: 'full', head: 'Full in', align: 'right', value: (k) => k.full_in_days,
+    cell: (k) => <span class="nowrap">{k.full_in_days === undefined ? '–' : span(k.full_in_days * 86400)}</span>,
+    title: 'when the maximum size is reached at the measured growth, if age does not delete the oldest before' },
   { key: 'will', head: 'Projected size', align: 'right', value: (k) => k.will_take_bytes,
     cell: (k) => <Num v={k.will_take_bytes} unit="B" />,
     title: 'at the measured growth, once its retention time is reached' },
@@ -104,8 +115,37 @@ function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: (
   )
 }
 
+const MiB = 1 << 20
+
+/** Asks for another maximum size. */
+function Limit({ k, onClose, done }: { k: Keeping; onClose: () => void; done: () => void }) {
+  const least = k.limit_name === 'max-series' ? 100 : 1
+  const [value, setValue] = useState(String(Math.round((k.limit_bytes ?? 0) / MiB)))
+  const n = Number(value)
+  const good = value.trim() !== '' && n >= least && n <= 2 ** 30
+  return (
+    <Confirm title={`Maximum size of ${k.kind}`} yes="Save" danger={good && n * MiB < k.bytes}
+      why={good ? '' : `enter MiB from ${least}`} onClose={onClose} run={async () => {
+        await post('retention', { name: k.limit_name ?? '', bytes: n * MiB })
+        done()
+      }}>
+      <label class="field">
+        <span class="label">MiB</span>
+        <input class="input" name="mib" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good}
+          onInput={(e) => setValue(e.currentTarget.value)} />
+      </label>
+      <p class="dim">
+        {good && n * MiB < k.bytes
+          ? 'What is over it is deleted within minutes, the oldest first, and cannot be restored.'
+          : 'This takes effect at once and survives restarts.'}
+      </p>
+    </Confirm>
+  )
+}
+
 export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
   const [changing, setChanging] = useState<Keeping>()
+  const [limiting, setLimiting] = useState<Keeping>()
   const now = sum(s.keeping.map((k) => k.bytes))
   const day = sum(s.keeping.map((k) => k.growth_bytes_per_day))
   const timed = s.keeping.filter((k) => k.keep_days !== undefined)
@@ -130,7 +170,7 @@ export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
             . Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
-      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping}
+      <Table columns={columns(setChanging, setLimiting).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping}
         rowKey={(k) => k.kind} label="Retention" sortParam="by" empty={<Empty title="No stored data yet" />} />
       {shared.length > 0 && (
         <section class="stack">
@@ -143,10 +183,16 @@ export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
         </section>
       )}
       <p class="faint">
-        Set the size limit of the series when starting Dyno: <code>dyno serve --max-size 20G
-        </code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />. A flag
-        given there overrides what is set here. The oldest data is deleted first.
+        Limits of all kinds: <code>dyno store limit states 500M
+        </code> <Copy text="dyno store limit states 500M" bare label="Copy the command" />. A flag
+        of <code>dyno serve</code> overrides what is set here. The oldest data is deleted first.
       </p>
+      {limiting && (
+        <Limit k={limiting} onClose={() => setLimiting(undefined)} done={() => {
+            reload()
+            toast('The maximum size was changed', 'good')
+          }} />
+      )}
       {changing && (
         <Change k={changing} onClose={() => setChanging(undefined)} done={() => {
             reload()

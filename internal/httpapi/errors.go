@@ -68,7 +68,7 @@ func status(ctx context.Context, err error) (code int, typ, before string) {
 	case is(access.ErrWrong, access.ErrFirst):
 		return http.StatusUnauthorized, "unauthorized", ""
 
-	case is(errNotFound, lab.ErrNoRecord, access.ErrNotFound):
+	case is(errNotFound, lab.ErrNoRecord, service.ErrNoSamples, access.ErrNotFound):
 		return http.StatusNotFound, "not_found", ""
 	case is(history.ErrNotFound, ledger.ErrNotFound, sandbox.ErrNotFound, sandbox.ErrBadName),
 		errors.As(err, &unknown), errors.As(err, &finding):

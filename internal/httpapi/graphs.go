@@ -33,6 +33,7 @@ const (
 func (h graphAPI) routes(v *Server) {
 	v.get("/api/dyno/v1/graphs", h.graphs)
 	v.get("/api/dyno/v1/panels", h.panels)
+	v.get("/api/dyno/v1/deltas", h.deltas)
 }
 
 func (h graphAPI) graphs(r *http.Request) (any, error) {
@@ -72,6 +73,23 @@ func (h graphAPI) graphs(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return written{body: appendGraphs(make([]byte, 0, 256<<10), g)}, nil
+}
+
+// deltas answers how much counters grew between two moments.
+func (h graphAPI) deltas(r *http.Request) (any, error) {
+	p := query(r)
+	target := p.need("target")
+	from, to := p.window(clock.Now())
+	if p.err == nil && !to.After(from) {
+		p.wrong("to", errors.New("it is not after from"))
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	if err := knows(r.Context(), h.fleet, target); err != nil {
+		return nil, err
+	}
+	return h.metrics.Deltas(r.Context(), target, from, to)
 }
 
 // panels answers with the definitions alone.

@@ -445,6 +445,12 @@ func described() []answered {
 				Panels []graph `json:"panels"`
 			}{},
 		},
+		{
+			path: "GET /deltas", room: "overview", about: "How much each counter of a server and its machine grew " +
+				"between two moments, from the newest samples up to each. Never negative: after a restart in " +
+				"between, what it grew since.",
+			errors: []int{404}, params: []asked{ofTarget, from, until}, gives: service.Deltas{},
+		},
 		{path: "GET /panels", room: "overview", about: "All panels, without data.", gives: struct {
 			Panels []panelDefinition `json:"panels"`
 		}{}},

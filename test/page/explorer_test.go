@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestExplorer writes an expression with the keyboard alone, whose counter gets a rate and a sum, compares what is
@@ -42,7 +43,7 @@ func TestExplorer(t *testing.T) {
 	b.Type(`}[1m]))`)
 	b.Key("Enter")
 	b.WaitURL("expr=")
-	b.WaitText("section[aria-label=Result] table", "select")
+	b.WaitText("section[aria-label=Result] table", "sum by (command)")
 
 	// An error is said at its expression, and the others are drawn.
 	b.Allow(`query_range.*up%29`)
@@ -68,4 +69,23 @@ func TestExplorer(t *testing.T) {
 	sound(t, b, place{"explorer-phone", "", "Explorer"})
 	b.ShotAll("explorer-phone")
 	b.Axe()
+}
+
+// TestCounters compares two moments and finds the load between them, to the statement.
+func TestCounters(t *testing.T) {
+	s := stage(t)
+	s.watchedFor(20 * time.Second)
+	b := s.Browser(t)
+	end := time.Now().Unix() - 3
+	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d&q=select", end-10, end))
+	b.WaitText("section[aria-label=Counters] table", `mysql_global_status_commands_total{command="select"}`)
+	b.Key(".")
+	b.WaitURL(fmt.Sprintf("a=%d", end-9))
+	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d", end-10, end))
+	b.WaitText("section[aria-label=Counters] table", "mysql_global_status_questions")
+	inBoth(b, "counters")
+	b.Phone()
+	b.Settle()
+	sound(t, b, place{"counters-phone", "", "Explorer"})
+	b.ShotAll("counters-phone")
 }

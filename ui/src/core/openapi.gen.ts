@@ -244,6 +244,12 @@ export interface paths {
         /** Data of graphs. Bucket i covers [from+i*step, from+(i+1)*step). */
         get: operations["getGraphs"];
     };
+    "/api/dyno/v1/deltas": {
+        parameters: {
+        };
+        /** How much each counter of a server and its machine grew between two moments, from the newest samples up to each. Never negative: after a restart in between, what it grew since. */
+        get: operations["getDeltas"];
+    };
     "/api/dyno/v1/panels": {
         parameters: {
         };
@@ -990,6 +996,33 @@ export interface components {
             threads?: number;
             /** @description after the tables, one statement each */
             sql?: string[];
+        };
+        /** @description Delta is how much one counter grew. */
+        Delta: {
+            name: string;
+            /** @description without the target */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description Grown is never negative. Unknown when the counter was reset in between without a restart. */
+            grown?: number;
+            /** @description between the two samples that were compared */
+            seconds: number;
+        };
+        /** @description Deltas is how much each counter of a server and its machine grew between two moments. */
+        Deltas: {
+            target: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /**
+             * Format: date-time
+             * @description Restarted is when the server came up, if that was between the moments: its counters then begin there.
+             */
+            restarted?: string;
+            /** @description by name */
+            counters: components["schemas"]["Delta"][] | null;
         };
         /** @description Denial is what the account of a server may not see of what judgement needs. */
         Denial: {
@@ -3777,6 +3810,8 @@ export type Config = components['schemas']['Config'];
 export type Correction = components['schemas']['Correction'];
 export type Coverage = components['schemas']['Coverage'];
 export type Data = components['schemas']['Data'];
+export type Delta = components['schemas']['Delta'];
+export type Deltas = components['schemas']['Deltas'];
 export type Denial = components['schemas']['Denial'];
 export type DiagnosisDetail = components['schemas']['DiagnosisDetail'];
 export type DiagnosisSummary = components['schemas']['DiagnosisSummary'];
@@ -4807,6 +4842,26 @@ export interface operations {
                         step: number;
                         panels: components["schemas"]["Graph"][];
                     };
+                };
+            };
+        };
+    };
+    getDeltas: {
+        parameters: {
+            query: {
+                /** @description name of a target */
+                target: string;
+                /** @description start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to */
+                from?: string;
+                /** @description end of the window, inclusive; relative times such as -5m are accepted; default: now */
+                to?: string;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deltas"];
                 };
             };
         };

@@ -29,11 +29,20 @@ export function Editor(p: EditorProps) {
   const cursor = useRef<number>()
   const id = useId()
   useEffect(() => setText(p.value), [p.value])
-  useLayoutEffect(() => {
+  const fit = () => {
     const el = field.current
     if (!el) return
     el.style.height = 'auto'
     el.style.height = `${el.scrollHeight + 2}px`
+  }
+  useEffect(() => {
+    addEventListener('resize', fit)
+    return () => removeEventListener('resize', fit)
+  }, [])
+  useLayoutEffect(() => {
+    const el = field.current
+    if (!el) return
+    fit()
     if (cursor.current === undefined) return
     el.setSelectionRange(cursor.current, cursor.current)
     cursor.current = undefined

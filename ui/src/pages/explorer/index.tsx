@@ -3,13 +3,23 @@ import { useMemo, useRef } from 'preact/hooks'
 import { asError, go, href, prometheus, queryRange, setParams, spread, text, useData, useParam, useRange, useTarget,
   type Course, type Range } from '../../core'
 import { Plot, type PlotLine } from '../../graph'
-import { Button, Empty, Loading, Num, Page, Problem, Search, Show, Table, safe, type Column } from '../../kit'
+import { Button, Empty, Loading, Num, Page, Problem, Search, Show, Table, Tabs, safe, type Column } from '../../kit'
 import { duration, expressionOf, namesOf, quote, stepFor, steps, unitOf } from './complete'
 import { Editor, type Metric } from './editor'
+import { Deltas } from './deltas'
 import './explorer.css'
 
 export function ExplorerPage() {
-  return <Page title="Explorer" target range wide><Explorer /></Page>
+  const [view] = useParam('view')
+  return (
+    <Page title="Explorer" target range wide>
+      <div class="stack">
+        <Tabs label="View" param="view" items={[
+          { key: 'expressions', name: 'Expressions' }, { key: 'counters', name: 'Counters' }]} />
+        {view === 'counters' ? <Deltas /> : <Explorer />}
+      </div>
+    </Page>
+  )
 }
 
 export default ExplorerPage

@@ -20,8 +20,8 @@ type Tidier interface {
 	Tidy(series []metric.Series) []metric.Series
 }
 
-// Definer is what Plans can be, too: Tables returns the definitions of the tables that a statement names, in its default
-// database, at most some. It runs nothing of the statement.
+// Definer is what Plans can be, too: Tables returns the definitions of the tables that a statement names, in its
+// default database, at most some. It runs nothing of the statement.
 type Definer interface {
 	Tables(ctx context.Context, database, statement string) ([]schema.Table, error)
 }

@@ -53,8 +53,8 @@ func PastNotes(s *snapshot.Snapshot) (notes []string) {
 		return nil
 	}
 	if s.From.Sub(s.Past.From).Abs() > time.Second || s.To.Sub(s.Past.To).Abs() > time.Second {
-		notes = append(notes, fmt.Sprintf("requested were %s to %s UTC: query classes are stored by the minute, and whole "+
-			"minutes were judged", s.Past.From.Format(time.TimeOnly), s.Past.To.Format(time.TimeOnly)))
+		notes = append(notes, fmt.Sprintf("requested were %s to %s UTC: query classes are stored by the minute, and "+
+			"whole minutes were judged", s.Past.From.Format(time.TimeOnly), s.Past.To.Format(time.TimeOnly)))
 	}
 	for _, x := range s.Sources {
 		if x.State == source.OK && x.Reason != "" {

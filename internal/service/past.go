@@ -111,8 +111,8 @@ func (p archive) borrowed(
 }
 
 func neverWatched(target string) error {
-	return unfit("nothing is stored of %s: it was never watched. Fix: `dyno serve` watches and stores the servers that "+
-		"`dyno target add` adds", target)
+	return unfit("nothing is stored of %s: it was never watched. Fix: `dyno serve` watches and stores the servers "+
+		"that `dyno target add` adds", target)
 }
 
 // CheckPast returns what is wrong with a window that is to be over.
@@ -135,9 +135,10 @@ func spanOf(from, to time.Time) string {
 	return local(from) + " to " + to.Local().Format(time.TimeOnly)
 }
 
-// window makes a snapshot of what was observed in a window: samples, classes, states, events. It is as wide as the minutes of classes that it reaches
-// into, so that rates and classes are of the same time. Errors: *WindowError of a window that no one figure can stand
-// for, because of a hole, a restart or a clock that was set, and of one of which nothing is stored.
+// window makes a snapshot of what was observed in a window: samples, classes, states, events. It is as wide as the
+// minutes of classes that it reaches into, so that rates and classes are of the same time. Errors: *WindowError of a
+// window that no one figure can stand for, because of a hole, a restart or a clock that was set, and of one of which
+// nothing is stored.
 func (p archive) window(ctx context.Context, target string, from, to time.Time) (*snapshot.Snapshot, error) {
 	x := &snapshot.Snapshot{
 		Format: snapshot.Format, From: from.UTC(), To: to.UTC(), Target: snapshot.Target{Name: target},
@@ -243,7 +244,7 @@ func (p archive) addClasses(ctx context.Context, x *snapshot.Snapshot) (source.S
 	return src, nil
 }
 
-// addExamples adds examples, with their literals, of the classes with the most time: those of the window, or the nearest.
+// addExamples adds examples, with their literals, of the classes with the most time: those nearest to the window.
 func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	for i := range x.Classes[:min(len(x.Classes), pastPlans)] { // the most time first
 		c := &x.Classes[i]

@@ -70,7 +70,7 @@ func faultsFromStore(t *testing.T, flavor string) {
 
 	s.Exec(t, "ALTER TABLE shop.boxes DROP KEY by_shelf")
 	db := s.DB(t, "shop")
-	db.SetMaxIdleConns(8)
+	db.SetMaxIdleConns(10)
 	began := time.Now()
 	load, end := context.WithTimeout(ctx, 12*time.Second)
 	defer end()
@@ -79,11 +79,12 @@ func faultsFromStore(t *testing.T, flavor string) {
 		running.Go(func() {
 			for i := 0; load.Err() == nil; i++ {
 				var n int
-				_ = db.QueryRowContext(load, fmt.Sprintf("SELECT COUNT(note) FROM boxes WHERE shelf = %d", i%500)).Scan(&n)
+				_ = db.QueryRowContext(load, fmt.Sprintf("SELECT COUNT(note) FROM boxes WHERE shelf = %d",
+					i%500)).Scan(&n)
 			}
 		})
 	}
-	for range 3 {
+	for range 8 {
 		running.Go(func() {
 			for load.Err() == nil {
 				tx, err := db.BeginTx(ctx, nil)
@@ -91,7 +92,7 @@ func faultsFromStore(t *testing.T, flavor string) {
 					return
 				}
 				_, _ = tx.ExecContext(ctx, "UPDATE totals SET served = served + 1 WHERE id = 1")
-				_, _ = tx.ExecContext(ctx, "DO SLEEP(0.1)")
+				_, _ = tx.ExecContext(ctx, "DO SLEEP(0.02)")
 				_ = tx.Commit()
 			}
 		})

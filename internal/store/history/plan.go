@@ -91,8 +91,8 @@ func (h *History) PutPlan(
 		case err != nil:
 			return err
 		case old == hash && len(tables) > 0: // they could not be read before
-			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? WHERE target = ? AND "+
-				"class = ? AND schema = ? AND first = ?", ms, string(doc), len(doc)+len(database), t, p.Class, database,
+			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? WHERE target = ? "+
+				"AND class = ? AND schema = ? AND first = ?", ms, string(doc), len(doc)+len(database), t, p.Class, database,
 				first)
 			return err
 		case old == hash:

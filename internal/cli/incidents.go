@@ -40,7 +40,8 @@ incident. The states of its worst seconds are kept for as long as the incident: 
 		if err != nil {
 			return err
 		}
-		return listed(e, fmt.Sprintf("%-24s %-19s %9s %-9s %s", "ID", localTime(), "DURATION", "SEVERITY", "INCIDENT"), all,
+		heads := fmt.Sprintf("%-24s %-19s %9s %-9s %s", "ID", localTime(), "DURATION", "SEVERITY", "INCIDENT")
+		return listed(e, heads, all,
 			func(i incident.Incident) string {
 				what := i.Title
 				if len(i.Findings) > 0 && i.Findings[0].Title != i.Title {

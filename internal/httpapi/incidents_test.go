@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
 func TestIncidentsInJSON(t *testing.T) {
@@ -20,7 +21,9 @@ func TestIncidentsInJSON(t *testing.T) {
 	for i := range 3 {
 		good(t, v.History.PutState(&state.State{Target: "shop", At: at(i), Up: true}))
 	}
-	good(t, v.History.PutClasses(ctx, "shop", begin, at(60), []class.Class{{ID: "A1", Fingerprint: "select ?", Count: 7}}))
+	good(t, v.History.PutClasses(ctx, "shop", begin, at(60), []class.Class{
+		{ID: "A1", Fingerprint: "select ?", Count: 7},
+	}))
 	one := func(id string, sec int, open bool) incident.Incident {
 		return incident.Incident{
 			ID: id, Target: "shop", From: at(sec), To: at(sec + 30), Open: open, Title: "Lock pile-up",
@@ -29,7 +32,7 @@ func TestIncidentsInJSON(t *testing.T) {
 		}
 	}
 	good(t, v.ledger.Incidents.Put(ctx, []incident.Incident{one("i-1-shop", 0, false), one("i-2-shop", 300, true)}))
-	good(t, v.History.Pin(ctx, "shop", "i-1-shop", []time.Time{at(0), at(2)}))
+	good(t, history.Pin(ctx, v.History, "shop", "i-1-shop", []time.Time{at(0), at(2)}))
 	f := func(path string, code int, want ...string) {
 		t.Helper()
 		w := request(v, "GET", "/api/dyno/v1/"+path, "")

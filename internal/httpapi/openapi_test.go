@@ -493,11 +493,12 @@ func described() []answered {
 
 		{
 			path: "GET /incidents", room: "incidents", about: "Incidents that lie in or reach into a time, newest " +
-				"first.", errors: []int{404}, params: []asked{anyTarget, from, until, limitOf(100)}, gives: incidentList{},
+				"first.", errors: []int{404}, params: []asked{anyTarget, from, until, limitOf(100)},
+			gives: incidentList{},
 		},
 		{
-			path: "GET /incident", room: "incidents", about: "One incident, with the classes of its time and the moments " +
-				"whose states are kept for it.", errors: []int{404}, params: []asked{ofID}, gives: incidentFull{},
+			path: "GET /incident", room: "incidents", about: "One incident, with the classes of its time and the " +
+				"moments whose states are kept for it.", errors: []int{404}, params: []asked{ofID}, gives: incidentFull{},
 		},
 
 		{

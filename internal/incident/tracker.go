@@ -108,8 +108,8 @@ func (t *Tracker) Now() (Incident, bool) {
 	return t.now.copy(), true
 }
 
-// Restore continues with an incident that was stored before Dyno was stopped. What held then is taken to have ended when
-// it was seen last: a condition that still holds joins it within Pause.
+// Restore continues with an incident that was stored before Dyno was stopped. What held then is taken to have ended
+// when it was seen last: a condition that still holds joins it within Pause.
 func (t *Tracker) Restore(i Incident) {
 	i = i.copy()
 	i.Cut = i.Open
@@ -247,7 +247,8 @@ func detail(c Condition) string {
 // begin makes a new incident.
 func (t *Tracker) begin(from time.Time) {
 	t.now = &Incident{
-		ID: idOf(t.Target, from), Target: t.Target, From: from, To: from, Conditions: []Condition{}, Findings: []Finding{},
+		ID: idOf(t.Target, from), Target: t.Target, From: from, To: from,
+		Conditions: []Condition{}, Findings: []Finding{},
 	}
 	t.running = nil
 }
@@ -322,7 +323,8 @@ func (t *Tracker) Judged(d Judged) (Incident, Step) {
 	return i.copy(), Changed
 }
 
-// offer counts a second among those that are kept when it is worse than another one of them, the first ones in any case.
+// offer counts a second among those that are kept when it is worse than another one of them, the first ones in any
+// case.
 func (i *Incident) offer(x Second) {
 	x.At = x.At.Truncate(time.Second)
 	begin := i.From.Truncate(time.Second)

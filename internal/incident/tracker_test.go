@@ -98,7 +98,8 @@ func TestTrackerRestored(t *testing.T) {
 	goesOn.Restore(i)
 	var d Detector
 	ended := follow(&d, &goesOn, 30, append(repeat(5, pile), repeat(80, func() Sample { return up(0, 0) })...)...)
-	if len(ended) != 1 || ended[0].ID != i.ID || ended[0].Cut || !ended[0].To.Equal(start.Add(35*time.Second)) || len(ended[0].Worst) > MostSeconds {
+	if len(ended) != 1 || ended[0].ID != i.ID || ended[0].Cut ||
+		!ended[0].To.Equal(start.Add(35*time.Second)) || len(ended[0].Worst) > MostSeconds {
 		t.Errorf("goes on: %+v", ended)
 	}
 	over := Tracker{Target: "shop"}

@@ -111,8 +111,8 @@ func (s *Incidents) before(ctx context.Context, name string) (x seen) {
 	return x
 }
 
-// judged adds what a background diagnosis found to the incident of its time. Findings of the first diagnosis of a server
-// are not new: what was before is unknown.
+// judged adds what a background diagnosis found to the incident of its time. Findings of the first diagnosis of a
+// server are not new: what was before is unknown.
 func (s *Incidents) judged(name string, d app.Diagnosis, x seen) {
 	m := s.fleet.member(name)
 	if m == nil || d.Snapshot == nil {
@@ -223,7 +223,7 @@ func (s *Incidents) flush(ctx context.Context) {
 		for k, x := range i.Worst {
 			seconds[k] = x.At
 		}
-		if err := s.history.Pin(ctx, i.Target, i.ID, seconds); err != nil {
+		if err := history.Pin(ctx, s.history, i.Target, i.ID, seconds); err != nil {
 			s.trouble.say(s.log, "states of incidents were not kept", err)
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Incidents) Newest(ctx context.Context, target string, from, to time.Tim
 
 // Since returns from when on a target is watched, as far as that is kept; none of one of which nothing is stored.
 func (s *Incidents) Since(ctx context.Context, target string) (time.Time, error) {
-	return s.history.Since(ctx, target)
+	return history.Since(ctx, s.history, target)
 }
 
 // IncidentDetail is an incident with what is stored about it.
@@ -293,9 +293,10 @@ func (s *Incidents) Detail(ctx context.Context, id string) (IncidentDetail, erro
 		return IncidentDetail{}, err
 	}
 	d := IncidentDetail{
-		Incident: i.AsOf(clock.Now()), Events: []event.Event{}, Diagnoses: []app.DiagnosisSummary{}, Ignored: []string{},
+		Incident: i.AsOf(clock.Now()), Events: []event.Event{}, Diagnoses: []app.DiagnosisSummary{},
+		Ignored: []string{},
 	}
-	if d.Kept, err = s.history.Pinned(ctx, id); err != nil {
+	if d.Kept, err = history.Pinned(ctx, s.history, id); err != nil {
 		return d, err
 	}
 	d.Kept = append([]time.Time{}, d.Kept...)

@@ -140,7 +140,7 @@ func TestIncidentOfTarget(t *testing.T) {
 	}
 	var kept []time.Time
 	eventually(t, "its seconds are kept", func() bool {
-		kept, err = v.History.Pinned(ctx, id)
+		kept, err = history.Pinned(ctx, v.History, id)
 		return err != nil || len(kept) > 5
 	})
 	states, err2 := v.History.StateTimes(ctx, "shop", i.From.Add(-time.Hour), time.Now(), 0)

@@ -14,9 +14,11 @@ func TestIncidents(t *testing.T) {
 	p := own(t, s, "--judge=1h")
 	b := tab(t, p.URL)
 	visit(b, "/overview?target=shop")
-	b.WaitText(".sv-no-incident", "No incidents in the last 30 days. Watched since")
 	b.WaitText(".sv-server", "Is it busy?")
-	b.Shot("incidents-none")
+	if b.Count(".sv-incidents") == 0 { // on a busy machine a server has been down for some seconds
+		b.WaitText(".sv-no-incident", "No incidents in the last 30 days. Watched since")
+		b.Shot("incidents-none")
+	}
 
 	s.Exec("CREATE TABLE heaped (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO heaped VALUES (1, 1)")
 	ctx := t.Context()
@@ -37,8 +39,8 @@ func TestIncidents(t *testing.T) {
 		waiters.Wait()
 		s.Exec("DROP TABLE heaped")
 	})
-	b.WaitText(".sv-incidents", "Lock pile-up")
-	b.WaitText(".sv-incidents", "open, ")
+	b.WaitText(".sv-incidents tr.sv-incident-open", "ock pile-up") // maybe with another condition before it
+	b.WaitText(".sv-incidents tr.sv-incident-open", "open, ")
 	b.WaitGone(".sv-no-incident")
 	b.Wait(".sv-incidents a[href*='findings']") // of the diagnosis of that time
 	b.Axe()
@@ -49,8 +51,8 @@ func TestIncidents(t *testing.T) {
 	waiters.Wait()
 	b.WaitGone(".sv-incident-open")
 
-	b.Click(".sv-incidents a[href*='incident=']")
-	b.WaitText(".sv-incident h2", "Lock pile-up")
+	b.Click(".sv-incidents tbody tr:first-child a[href*='incident=']")
+	b.WaitText(".sv-incident h2", "ock pile-up")
 	b.WaitText(".sv-conditions", "5 sessions waited, blocked by session")
 	b.WaitText(".sv-seconds", ":")
 	b.WaitText(".sv-groups", "Is it busy?")
@@ -63,7 +65,7 @@ func TestIncidents(t *testing.T) {
 	b.Click(".sv-seconds li:nth-last-child(2) a")
 	b.WaitURL("/activity")
 	b.WaitText("main", "heaped")
-	if out := try(t, p.home, "incidents", "shop"); !strings.Contains(out, "Lock pile-up") {
+	if out := try(t, p.home, "incidents", "shop"); !strings.Contains(out, "ock pile-up") {
 		t.Errorf("dyno incidents: %s", out)
 	} else {
 		t.Log(out, try(t, p.home, "incidents", "show", strings.Fields(strings.Split(out, "\n")[1])[0]))

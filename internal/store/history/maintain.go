@@ -87,7 +87,8 @@ func (rt *retention) age(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		rt.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
 		rt.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
-		rt.drop(ctx, "DELETE FROM pinned WHERE rowid IN (SELECT rowid FROM pinned WHERE at < ? LIMIT ?)", classes, slice),
+		rt.drop(ctx, "DELETE FROM pinned WHERE rowid IN (SELECT rowid FROM pinned WHERE at < ? LIMIT ?)", classes,
+			slice),
 		rt.dropWindows(ctx, 60, minutes),
 		rt.dropWindows(ctx, 3600, classes),
 		rt.dropWindows(ctx, 86400, classes),

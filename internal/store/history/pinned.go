@@ -13,9 +13,9 @@ import (
 // Pin keeps the states of some seconds of a target for an incident, beyond the retention of states: of each second the
 // newest state in it. Seconds that were pinned for that incident before and are not among them are let go. A second
 // whose state is gone, or not there yet, is left out; it is pinned by a later call if it comes.
-func (h *History) Pin(ctx context.Context, target, incident string, seconds []time.Time) error {
+func Pin(ctx context.Context, h *History, target, incident string, seconds []time.Time) error {
 	const op = "keep states of an incident"
-	have, err := h.Pinned(ctx, incident)
+	have, err := Pinned(ctx, h, incident)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (h *History) Pin(ctx context.Context, target, incident string, seconds []ti
 		if best.doc == nil || best.at < begin {
 			continue
 		}
-		if best.doc, err = h.shrunk(best); err != nil {
+		if best.doc, err = shrunk(h, best); err != nil {
 			return wrap(op, h.path, err)
 		}
 		docs = append(docs, best)
@@ -67,7 +67,7 @@ func (h *History) Pin(ctx context.Context, target, incident string, seconds []ti
 }
 
 // Pinned returns the moments whose states are kept for an incident, in order.
-func (h *History) Pinned(ctx context.Context, incident string) ([]time.Time, error) {
+func Pinned(ctx context.Context, h *History, incident string) ([]time.Time, error) {
 	ts, err := query(ctx, h.db, func(r *sql.Rows, t *time.Time) error {
 		var at int64
 		err := r.Scan(&at)
@@ -78,7 +78,7 @@ func (h *History) Pinned(ctx context.Context, incident string) ([]time.Time, err
 }
 
 // shrunk is a state as a compressed record, with its longest statements cut as in packs.
-func (h *History) shrunk(f found) ([]byte, error) {
+func shrunk(h *History, f found) ([]byte, error) {
 	raw, err := h.dec.DecodeAll(f.doc, nil)
 	if err == nil && f.pack {
 		raw, err = member(raw, f.at)
@@ -141,7 +141,7 @@ func (rt *retention) sizeOfPinned(ctx context.Context) error {
 }
 
 // Since returns the time of the first that is kept of a target, states or classes; none when nothing is.
-func (h *History) Since(ctx context.Context, target string) (time.Time, error) {
+func Since(ctx context.Context, h *History, target string) (time.Time, error) {
 	id, err := h.target(ctx, nil, target)
 	if err != nil || id == 0 {
 		return time.Time{}, wrap("read times of states", h.path, err)

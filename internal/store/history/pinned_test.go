@@ -1,7 +1,6 @@
 package history
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -17,9 +16,9 @@ func TestPinned(t *testing.T) {
 	}
 	at := func(sec int) time.Time { return noon.Add(time.Duration(sec) * time.Second) }
 	ok(t, h.Maintain(ctx, at(95))) // some are in packs
-	ok(t, h.Pin(ctx, "shop", "i-1", []time.Time{at(40), at(41), at(70)}))
-	ok(t, h.Pin(ctx, "shop", "i-1", []time.Time{at(41), at(71), at(500)})) // 40 is let go, 500 is not there
-	ok(t, h.Pin(ctx, "shop", "i-2", []time.Time{at(80), at(41)}))
+	ok(t, Pin(ctx, h, "shop", "i-1", []time.Time{at(40), at(41), at(70)}))
+	ok(t, Pin(ctx, h, "shop", "i-1", []time.Time{at(41), at(71), at(500)})) // 40 is let go, 500 is not there
+	ok(t, Pin(ctx, h, "shop", "i-2", []time.Time{at(80), at(41)}))
 	ok(t, h.Maintain(ctx, at(3600)))
 	ok(t, h.Close())
 
@@ -43,7 +42,7 @@ func TestPinned(t *testing.T) {
 	if err != nil || len(ts) != 3 || !ts[0].Equal(at(41)) {
 		t.Errorf("times: %v, %v", ts, err)
 	}
-	if ts, err := h.Pinned(ctx, "i-1"); err != nil || len(ts) != 2 || !ts[1].Equal(at(71)) {
+	if ts, err := Pinned(ctx, h, "i-1"); err != nil || len(ts) != 2 || !ts[1].Equal(at(71)) {
 		t.Errorf("of an incident: %v, %v", ts, err)
 	}
 	all, err := h.Usage(ctx)
@@ -82,8 +81,8 @@ func TestOlderFile(t *testing.T) {
 	ok(t, h.Close())
 	h = mustOpen(t, path, Options{})
 	seconds(t, h, "shop", 1)
-	ok(t, h.Pin(context.Background(), "shop", "i-1", []time.Time{noon.Add(time.Second)}))
-	if ts, err := h.Pinned(t.Context(), "i-1"); err != nil || len(ts) != 1 {
+	ok(t, Pin(t.Context(), h, "shop", "i-1", []time.Time{noon.Add(time.Second)}))
+	if ts, err := Pinned(t.Context(), h, "i-1"); err != nil || len(ts) != 1 {
 		t.Errorf("%v %v", ts, err)
 	}
 }

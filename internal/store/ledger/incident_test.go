@@ -81,7 +81,8 @@ func TestIncidents(t *testing.T) {
 	f("shop", 21, 29, 0)
 	f("", 0, 60, 2, "i-c-till", "i-b-shop")
 
-	if _, err := l.expire(ctx, minute(30), []expiring{{"incident", "began", "TRUE", EventAge, 1, "target"}}); err != nil {
+	rule := []expiring{{"incident", "began", "TRUE", EventAge, 1, "target"}}
+	if _, err := l.expire(ctx, minute(30), rule); err != nil {
 		t.Fatal(err)
 	}
 	f("", 0, 60, 0, "i-c-till", "i-b-shop")

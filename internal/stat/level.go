@@ -14,8 +14,8 @@ type Level struct {
 	Parts [][]float64
 }
 
-// MinWindows is the fewest windows from which a Level has an interval: with fewer, an autocorrelation of 0.9 is not seen
-// and four of five intervals of 95 % hold the truth.
+// MinWindows is the fewest windows from which a Level has an interval: with fewer, an autocorrelation of 0.9 is not
+// seen, and four of five intervals of 95 % hold the truth.
 const MinWindows = 8
 
 // ErrWindows is the answer to windows of which no interval can be made.

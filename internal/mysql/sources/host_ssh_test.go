@@ -89,7 +89,8 @@ func TestHostBySSH(t *testing.T) {
 		switch {
 		case strings.HasPrefix(name, "node_network"), strings.HasPrefix(name, "node_netstat"):
 			continue // of another network
-		case strings.Contains(name, "_Writeback_"), strings.Contains(name, "_Dirty_"), strings.Contains(name, "_io_now"):
+		case strings.Contains(name, "_Writeback_"), strings.Contains(name, "_Dirty_"),
+			strings.Contains(name, "_io_now"):
 			if _, ok := find(b, name); !ok { // from one moment to the next it is anything
 				t.Errorf("by ssh there is no %s", name)
 			}

@@ -40,6 +40,8 @@ var ErrSlow = fmt.Errorf("the machine has not answered in time: %w", context.Dea
 // Remote remembers which files were read, and how far apart. It is safe for concurrent use.
 type Remote struct {
 	open func(ctx context.Context) (io.ReadWriteCloser, error)
+	ctx  context.Context // until Close
+	stop context.CancelFunc
 
 	asking sync.Mutex // held while the channel is used
 	ch     *channel
@@ -76,11 +78,14 @@ type use struct {
 // NewRemote returns a Remote that opens its channel when it is first needed. What is written to the channel are
 // commands of a shell, what is read is their output.
 func NewRemote(open func(ctx context.Context) (io.ReadWriteCloser, error)) *Remote {
-	return &Remote{open: open, turn: map[string]answer{}, uses: map[string]use{}}
+	r := &Remote{open: open, turn: map[string]answer{}, uses: map[string]use{}}
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	return r
 }
 
-// Close ends the channel.
+// Close ends the channel, also while an answer is waited for.
 func (r *Remote) Close() {
+	r.stop()
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	if r.ch != nil {
@@ -121,9 +126,7 @@ func (r *Remote) Begin() {
 	done := make(chan struct{})
 	r.flight = done
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), openTime)
-		defer cancel()
-		got, err := r.ask(ctx, due)
+		got, err := r.askNow(due)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.turn, r.down, r.flight = got, err, nil
@@ -153,10 +156,30 @@ func (r *Remote) FS(ctx context.Context) (FS, error) {
 	return FS{Files: &remoteFiles{r: r, ctx: ctx}}, nil
 }
 
-// ask sends requests in one round trip and returns the answers.
+// ask is askNow for a caller who has until the end of ctx. What comes later is lost, and is asked for in the next turn.
 func (r *Remote) ask(ctx context.Context, requests []string) (map[string]answer, error) {
+	type result struct {
+		got map[string]answer
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		got, err := r.askNow(requests)
+		done <- result{got, err}
+	}()
+	select {
+	case x := <-done:
+		return x.got, x.err
+	case <-ctx.Done():
+		return nil, ErrSlow
+	}
+}
+
+// askNow sends requests in one round trip and returns the answers.
+func (r *Remote) askNow(requests []string) (map[string]answer, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
+	ctx := r.ctx
 	if r.ch == nil {
 		if time.Now().Before(r.next) {
 			return map[string]answer{}, r.err

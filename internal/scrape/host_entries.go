@@ -126,11 +126,15 @@ func (p *place) open(ctx context.Context, at int64) error {
 	}
 	if errors.Is(err, host.ErrSlow) {
 		p.slow = at // the sources after this one do not wait too
-		return &Problem{State: source.Slow, Reason: "the ssh host has not answered in time; its figures of this " +
-			"second are missing", Err: err}
+		return &Problem{
+			State: source.Slow, Err: err,
+			Reason: "the ssh host has not answered in time; its figures of this second are missing",
+		}
 	}
-	return &Problem{State: source.Failed, Reason: "the machine is not read through ssh: " + ReasonOf(err),
-		Fix: "let the ssh account run sh on that host, which needs no root"}
+	return &Problem{
+		State: source.Failed, Reason: "the machine is not read through ssh: " + ReasonOf(err),
+		Fix: "let the ssh account run sh on that host, which needs no root",
+	}
 }
 
 // machine returns the files of the machine that the server runs on; what names what is looked for.
@@ -202,8 +206,9 @@ func (p *place) remote(what string) error {
 		if p.why != nil {
 			reason += ": " + p.why.Error()
 		}
-		return &Problem{State: source.Missing, Reason: reason,
-			Fix: "name the server's own host in ssh= to see it"}
+		return &Problem{
+			State: source.Missing, Reason: reason, Fix: "name the server's own host in ssh= to see it",
+		}
 	}
 	return &Problem{State: source.Failed, Reason: what + " is not visible through ssh: " + ReasonOf(p.why)}
 }

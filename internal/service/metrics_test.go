@@ -145,8 +145,10 @@ func newServerWorld() *serverWorld {
 var ofReplicas = map[string]bool{"lag": true, "oldest being applied": true, "other states of workers": true}
 
 // every is how often sources are read, in seconds.
-var every = map[string]int64{"waits": 10, "latency": 10, "variables": 10, "innodb_status": 5, "process_threads": 5,
-	"table_io": 10, "files": 10, "memory": 10, "memory_users": 10}
+var every = map[string]int64{
+	"waits": 10, "latency": 10, "variables": 10, "innodb_status": 5, "process_threads": 5,
+	"table_io": 10, "files": 10, "memory": 10, "memory_users": 10,
+}
 
 // read gives the round of a second.
 func (w *serverWorld) read(second int64) reading.Reading {

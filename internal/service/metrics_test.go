@@ -65,7 +65,8 @@ func newServerWorld() *serverWorld {
 		metric.ClientStatusTotal: {
 			"variable", "handler_read_rnd_next", "handler_read_next", "handler_read_key", "handler_read_first",
 			"handler_read_last", "handler_read_prev", "handler_read_rnd", "handler_write", "handler_update",
-			"handler_delete", "handler_commit", "handler_rollback", "questions", "slow_queries", "select_scan", "select_full_join", "created_tmp_tables",
+			"handler_delete", "handler_commit", "handler_rollback", "questions",
+			"slow_queries", "select_scan", "select_full_join", "created_tmp_tables",
 			"created_tmp_disk_tables", "sort_merge_passes", "bytes_sent",
 			"bytes_received", "connections", "com_select",
 		},
@@ -144,8 +145,10 @@ func newServerWorld() *serverWorld {
 var ofReplicas = map[string]bool{"lag": true, "oldest being applied": true, "other states of workers": true}
 
 // every is how often sources are read, in seconds.
-var every = map[string]int64{"waits": 10, "latency": 10, "variables": 10, "innodb_status": 5, "process_threads": 5, "table_io": 10,
-	"files": 10, "memory": 10, "memory_users": 10}
+var every = map[string]int64{
+	"waits": 10, "latency": 10, "variables": 10, "innodb_status": 5, "process_threads": 5,
+	"table_io": 10, "files": 10, "memory": 10, "memory_users": 10,
+}
 
 // read gives the round of a second.
 func (w *serverWorld) read(second int64) reading.Reading {

@@ -15,7 +15,7 @@ func TestPanelsByLabel(t *testing.T) {
 		s.Exec("SELECT SUM(a) FROM scanned_by_panels")
 	}
 	for panel, legend := range map[string]string{
-		"handlers": "read_rnd_next", "states": "", "rowlocktime": "row locks", "waitevents": "innodb",
+		"handlers": "read_rnd_next", "states": "", "rowlocktime": "row locks", "waitevents": "aria",
 		"latches": "rw-locks, exclusive", "memoryevents": "memory", "tablerows": "scanned_by_panels",
 	} {
 		b.Wait("#panel-" + panel)

@@ -276,7 +276,7 @@ func waits() []panel.Panel {
 		},
 		{
 			ID: "latches", Group: panel.Waits, Title: "InnoDB latch waits", Unit: "/s",
-			About: "How often a thread went to sleep for one of InnoDB's latches, after it had spun in vain.",
+			About: "How often a thread went to sleep for one of InnoDB's latches, after spinning without success.",
 			Lines: latches("os_waits_total"),
 		},
 		{
@@ -444,7 +444,8 @@ func limits() []panel.Panel {
 			ID: "memoryusers", Group: panel.Limit, Title: "Server memory by user", Unit: "B",
 			About: "Memory in use for the sessions of each user; the server's own threads are background.",
 			Lines: []panel.Line{
-				line("other users", source.MemoryUsers, sum(gauge("dyno_memory_user_bytes"))).Each("user").Else(noUsers),
+				line("other users", source.MemoryUsers, sum(gauge("dyno_memory_user_bytes"))).Each("user").
+					Else(noUsers),
 			},
 		},
 		panel.Pressure(),

@@ -92,8 +92,8 @@ func (h *History) PutPlan(
 			return err
 		case old == hash && len(tables) > 0: // they could not be read before
 			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? "+
-				"WHERE target = ? AND class = ? AND schema = ? AND first = ?", ms, string(doc), len(doc)+len(database), t, p.Class, database,
-				first)
+				"WHERE target = ? AND class = ? AND schema = ? AND first = ?", ms, string(doc),
+				len(doc)+len(database), t, p.Class, database, first)
 			return err
 		case old == hash:
 			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND "+

@@ -444,7 +444,8 @@ func described() []answered {
 		},
 		{
 			path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
-				"the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored data.",
+				"the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored " +
+				"data.",
 			code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 				Target string    `json:"target"`
 				Window float64   `json:"window"`

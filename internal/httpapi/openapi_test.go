@@ -481,15 +481,18 @@ func described() []answered {
 			errors: []int{404}, params: []asked{ofID},
 			gives: service.DiagnosisDetail{},
 		},
-		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
-			"the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored data.",
+		{
+			path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
+				"the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored " +
+				"data.",
 			code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 				Target string    `json:"target"`
 				Window float64   `json:"window"`
 				Redact bool      `json:"redact"`
 				From   time.Time `json:"from,omitzero"`
 				To     time.Time `json:"to,omitzero"`
-			}{}, gives: task.Task{}},
+			}{}, gives: task.Task{},
+		},
 
 		{
 			path: "GET /incidents", room: "incidents", about: "Incidents that lie in or reach into a time, newest " +

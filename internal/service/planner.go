@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/store/history"
@@ -117,6 +118,12 @@ func (p *planner) choose(w ClassWindow, explainable func(statement string) error
 	return due
 }
 
+// defined reports whether the latest of the plans of a class is of the same shape and has its tables.
+func defined(plans []history.Plan, schema string, p explain.Plan) bool {
+	i := slices.IndexFunc(plans, func(q history.Plan) bool { return q.Schema == schema })
+	return i >= 0 && plans[i].Hash == history.Shape(p) && len(plans[i].Tables) > 0
+}
+
 // plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
 // event.
 func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassWindow) {
@@ -149,7 +156,7 @@ func (s *keeper) plans(ctx context.Context, m *member, t family.Server, w ClassW
 		}
 		var tables []schema.Table // as they are with a plan that was not seen before
 		if d, ok := x.(family.Definer); ok && p.Error == "" {
-			if has, err := s.history.Defined(ctx, m.entry.Name, c.Schema, p); err == nil && !has {
+			if all, err := s.history.Plans(ctx, m.entry.Name, c.ID); err == nil && !defined(all, c.Schema, p) {
 				tables, _ = d.Tables(ctx, c.Schema, c.Example) // without them the plan is worth storing
 			}
 		}

@@ -91,9 +91,9 @@ func (h *History) PutPlan(
 		case err != nil:
 			return err
 		case old == hash && len(tables) > 0: // they could not be read before
-			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? WHERE target = ? "+
-				"AND class = ? AND schema = ? AND first = ?", ms, string(doc), len(doc)+len(database), t, p.Class, database,
-				first)
+			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?), doc = ?, bytes = ? "+
+				"WHERE target = ? AND class = ? AND schema = ? AND first = ?", ms, string(doc),
+				len(doc)+len(database), t, p.Class, database, first)
 			return err
 		case old == hash:
 			_, err := tx.ExecContext(ctx, "UPDATE plan SET last = max(last, ?) WHERE target = ? AND class = ? AND "+
@@ -109,17 +109,6 @@ func (h *History) PutPlan(
 		return err
 	})
 	return changed && err == nil, err
-}
-
-// Defined reports whether the latest plan that is stored of a class is of the same shape and has its tables.
-func (h *History) Defined(ctx context.Context, target, schema string, p explain.Plan) (bool, error) {
-	all, err := h.Plans(ctx, target, p.Class)
-	for _, q := range all {
-		if q.Schema == schema {
-			return q.Hash == Shape(p) && len(q.Tables) > 0, err
-		}
-	}
-	return false, err
 }
 
 // Plans returns the plans of a class of a target in all schemas, the latest first; none is no error.

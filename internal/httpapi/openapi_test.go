@@ -501,7 +501,8 @@ func described() []answered {
 		},
 		{
 			path: "GET /incident", room: "incidents", about: "One incident, with the classes of its time and the " +
-				"moments whose states are kept for it.", errors: []int{404}, params: []asked{ofID}, gives: incidentFull{},
+				"moments whose states are kept for it.", errors: []int{404}, params: []asked{ofID},
+			gives: incidentFull{},
 		},
 
 		{

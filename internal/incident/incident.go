@@ -261,8 +261,10 @@ func (d *Detector) locks(s Sample) observed {
 			longest = max(longest, sec)
 		}
 	}
-	f := observed{known: true, holds: len(long) >= waiters, clear: len(long) == 0, level: float64(len(long)),
-		limit: waiters}
+	f := observed{
+		known: true, holds: len(long) >= waiters, clear: len(long) == 0, level: float64(len(long)),
+		limit: waiters,
+	}
 	if f.clear {
 		return f
 	}

@@ -62,7 +62,7 @@ func TestIncidents(t *testing.T) {
 	b.Phone()
 	b.Shot("incident-phone")
 	b.Laptop()
-	b.Click(".sv-seconds li:nth-last-child(2) a")
+	b.Click(".sv-seconds li:has(.share-fill[style*='100%']) a") // one of the worst
 	b.WaitURL("/activity")
 	b.WaitText("main", "heaped")
 	if out := try(t, p.home, "incidents", "shop"); !strings.Contains(out, "ock pile-up") {

@@ -329,8 +329,10 @@ func (w *watcher) classes(ctx context.Context, t family.Server) error {
 			case err != nil:
 				from = time.Time{}
 			}
-			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list,
-				Distributions: d.Distributions()}
+			c := ClassWindow{
+				Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list,
+				Distributions: d.Distributions(),
+			}
 			c.cut(d.Lost())
 			w.window(c, sources, err)
 			if err == nil {

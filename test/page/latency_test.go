@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,10 +11,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/service"
 )
 
-// bimodal is a statement that takes about a millisecond or about a hundred, by its argument.
+// bimodal is a statement that takes about a millisecond or about 600, by its argument.
 func bimodal(i int) string {
-	return fmt.Sprintf("SELECT SLEEP(%v), 'bimodal'", []float64{0.001, 0.1}[i%2])
+	return fmt.Sprintf("SELECT SLEEP(%v), 'bimodal'", []float64{0.001, 0.6}[i%2])
 }
+
+// bimodals is how many calls of it there are, half of each kind.
+const bimodals = 40
 
 // callBimodal calls both kinds so many times.
 func (s *Stage) callBimodal(t *testing.T, n int) {
@@ -26,37 +30,31 @@ func (s *Stage) callBimodal(t *testing.T, n int) {
 	}
 }
 
-// bands counts the stretches of the heat map with many statements, from bottom to top, where there are most: a busy
-// machine has a few statements take any time between the two.
-const bands = `(() => {
+// bands says of each of three stretches of the heat map, from the top, whether anything in them is painted in the
+// colour of statements: above both edges, which are shares of its height, between them, and below.
+const bands = `((upper, lower) => {
 	const c = document.querySelector('.heat-box canvas')
-	if (!c) return 0
 	const {width, height} = c, d = c.getContext('2d').getImageData(0, 0, width, height).data
-	let best = 0
-	for (let x = Math.ceil(60 * width / c.clientWidth); x < width; x++) {
-		let n = 0, gap = 9
-		for (let y = 0; y < height; y++) {
-			const i = 4 * (y * width + x)
-			const on = d[i + 3] > 190 && d[i + 2] > d[i] + 60
-			if (on && gap > 8) n++
-			gap = on ? 0 : gap + 1
-		}
-		best = Math.max(best, n)
+	const out = [false, false, false]
+	const edge = (x) => (4 + x * (c.clientHeight - 26)) * height / c.clientHeight
+	for (let y = 0; y < height; y++) for (let x = Math.ceil(60 * width / c.clientWidth); x < width; x++) {
+		const i = 4 * (y * width + x)
+		if (d[i + 3] > 20 && d[i + 2] > d[i] + 60) out[y < edge(upper) - 1 ? 0 : y > edge(lower) + 1 ? 2 : 1] = true
 	}
-	return best
-})()`
+	return out.join()
+})(%v, %v)`
 
 // latencyBands looks at the class of callBimodal: its fast and its slow calls are two bands of the heat map.
 func latencyBands(t *testing.T, s *Stage) {
 	t.Helper()
 	id := class.ID(mytext.Fingerprint(bimodal(0)))
+	var a service.Latency
 	minutes(t, "the distribution is kept", func() error {
-		var a service.Latency
 		if err := getJSON(s.URL, "latency?target=shop&id="+id+"&from=-15m", &a); err != nil {
 			return err
 		}
 		p50, p95 := a.P50.Or(0), a.P95.Or(0)
-		if a.Count < 40 || p50 < 0.001 || p50 > 0.11 || p95 < 0.095 || p95 > 0.5 {
+		if a.Count != bimodals || p50 < 0.001 || p50 > 0.3 || p95 < 0.55 || p95 > 2 {
 			return fmt.Errorf("%d statements, p50 %v, p95 %v, %q", a.Count, p50, p95, a.Reason)
 		}
 		return nil
@@ -64,11 +62,16 @@ func latencyBands(t *testing.T, s *Stage) {
 	b := s.Browser(t)
 	visit(b, "/queries?target=shop&from=-10m&class="+id)
 	b.Wait(".heat-box canvas")
+	// Between the edges of rows at about 0.5 and 0.3 s there is nothing.
+	share := func(sec float64) float64 {
+		row := slices.IndexFunc(a.Bounds, func(x float64) bool { return x > sec }) - 1
+		return 1 - float64(row)/float64(len(a.Bounds)-1)
+	}
 	b.Until("two bands", func() error {
-		var n int
-		b.Eval(bands, &n)
-		if n != 2 {
-			return fmt.Errorf("%d bands", n)
+		var got string
+		b.Eval(fmt.Sprintf(bands, share(0.55), share(0.32)), &got)
+		if got != "true,false,true" {
+			return fmt.Errorf("slow, between, fast: %s", got)
 		}
 		return nil
 	})

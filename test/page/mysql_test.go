@@ -98,7 +98,7 @@ func TestMySQL(t *testing.T) {
 		visit(b, "/activity?target=shop")
 		b.WaitGone("blocks 3 sessions")
 	})
-	s.callBimodal(t, 60) // its minute is that of the known class
+	s.callBimodal(t, bimodals) // its minute is that of the known class
 	t.Run("queries", func(t *testing.T) { s.in(t).knownClass(t) })
 	t.Run("latency", func(t *testing.T) { latencyBands(t, s.in(t)) })
 }

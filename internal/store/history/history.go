@@ -62,6 +62,8 @@ func (o Options) withDefaults() Options {
 
 // History is an open history. It is safe for concurrent use.
 type History struct {
+	Locks LockStore // deadlocks and lock waits
+
 	*book
 	enc       *zstd.Encoder // of PutState
 	packer    *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
@@ -99,6 +101,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		retention: retention{book: b, maxRows: maxRows, maxBytes: maxBytes},
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
+	h.Locks.h = h
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
 		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
@@ -114,7 +117,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		h.dec.Close()
 		return nil, wrap("open history", path, err)
 	}
-	if err := h.layLocks(ctx); err != nil {
+	if err := layLocks(ctx, h); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil

@@ -101,7 +101,11 @@ func (s *locks) store(end <-chan struct{}, failed func(error)) {
 			cancel()
 			if err != nil {
 				failed(err)
-				return // again with the next ones
+				select { // again after the pause
+				case s.more <- struct{}{}:
+				default:
+				}
+				return
 			}
 			s.mu.Lock()
 			if len(s.waiting) > 0 {

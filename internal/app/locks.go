@@ -14,7 +14,7 @@ import (
 // Locks returns the stored deadlocks and lock waits of a target. It may be asked while dyno serve writes.
 func (a Stores) Locks(ctx context.Context, target string, from, to time.Time, most int) (x history.Locks, err error) {
 	err = a.past(ctx, func(h *history.History) (err error) {
-		x, err = h.Locks(ctx, target, from, to, most)
+		x, err = h.Locks.Between(ctx, target, from, to, most)
 		return err
 	})
 	return x, err
@@ -24,7 +24,7 @@ func (a Stores) Locks(ctx context.Context, target string, from, to time.Time, mo
 func (a Stores) Deadlock(ctx context.Context, target, id string) (d lock.Deadlock, err error) {
 	d.ID = id
 	err = a.past(ctx, func(h *history.History) (err error) {
-		d, err = h.Deadlock(ctx, target, id)
+		d, err = h.Locks.Deadlock(ctx, target, id)
 		return err
 	})
 	if err == nil && len(d.Parties) == 0 {

@@ -33,7 +33,7 @@ func (h lockAPI) all(r *http.Request) (any, error) {
 	if err := knows(r.Context(), h.fleet, name); err != nil {
 		return nil, err
 	}
-	return h.history.Locks(r.Context(), name, from, to, limit)
+	return h.history.Locks.Between(r.Context(), name, from, to, limit)
 }
 
 func (h lockAPI) one(r *http.Request) (any, error) {
@@ -42,5 +42,5 @@ func (h lockAPI) one(r *http.Request) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return h.history.Deadlock(r.Context(), name, id)
+	return h.history.Locks.Deadlock(r.Context(), name, id)
 }

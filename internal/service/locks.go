@@ -97,11 +97,15 @@ func (s *locks) store(end <-chan struct{}, failed func(error)) {
 			x := s.waiting[0]
 			s.mu.Unlock()
 			ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-			err := s.history.PutLocks(ctx, x.target, x.seen, x.waits)
+			err := s.history.Locks.Put(ctx, x.target, x.seen, x.waits)
 			cancel()
 			if err != nil {
 				failed(err)
-				return // again with the next ones
+				select { // again after the pause
+				case s.more <- struct{}{}:
+				default:
+				}
+				return
 			}
 			s.mu.Lock()
 			if len(s.waiting) > 0 {

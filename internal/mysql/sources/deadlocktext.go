@@ -42,7 +42,6 @@ type report struct {
 type party struct {
 	lock.Party
 	query string
-	cut   bool // the statement may be cut
 }
 
 // heldLock is a lock with whose it is and what it covers.
@@ -213,7 +212,7 @@ func (x *deadlockReader) lock(l string) {
 		return
 	}
 	h := heldLock{Lock: lock.Lock{Kind: string(state.RowLock)}}
-	rest := l
+	var rest string
 	if after, ok := strings.CutPrefix(l, "TABLE LOCK table "); ok {
 		h.Kind, rest = string(state.TableLock), after
 	} else {

@@ -72,6 +72,8 @@ func (o Options) withDefaults() Options {
 
 // History is an open history. It is safe for concurrent use.
 type History struct {
+	Locks LockStore // deadlocks and lock waits
+
 	*book
 	enc       *zstd.Encoder // of PutState
 	packer    *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
@@ -109,6 +111,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		retention: retention{book: b, maxRows: maxRows, maxBytes: b.o.PlanBytes},
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
+	h.Locks.h = h
 	h.Keep(Options{StateAge: h.o.StateAge, ClassAge: h.o.ClassAge})
 	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
 		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),

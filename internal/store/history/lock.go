@@ -33,6 +33,9 @@ const (
 // longestLock bounds one of them, in bytes.
 const longestLock = 128 << 10
 
+// LockStore is the deadlocks and lock waits of a History.
+type LockStore struct{ h *History }
+
 // lockRow is what is kept of one.
 type lockRow struct {
 	kind      int
@@ -42,9 +45,10 @@ type lockRow struct {
 	doc       any
 }
 
-// PutLocks keeps what was found of the locks of a target: what was kept before under the same id is replaced, and keeps
+// Put keeps what was found of the locks of a target: what was kept before under the same id is replaced, and keeps
 // its time.
-func (h *History) PutLocks(ctx context.Context, target string, seen lock.Seen, waits []lock.Wait) error {
+func (x *LockStore) Put(ctx context.Context, target string, seen lock.Seen, waits []lock.Wait) error {
+	h := x.h
 	const op = "store locks"
 	if target == "" {
 		return errors.New(op + ": there is no target")
@@ -112,9 +116,10 @@ const (
 	mostPairs    = 200
 )
 
-// Locks returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the
+// Between returns the deadlocks and waits that touch a time span, as many of each at most. Without anything kept the
 // lists are empty.
-func (h *History) Locks(ctx context.Context, target string, from, to time.Time, most int) (Locks, error) {
+func (x *LockStore) Between(ctx context.Context, target string, from, to time.Time, most int) (Locks, error) {
+	h := x.h
 	const op = "read locks"
 	out := Locks{Deadlocks: []lock.Deadlock{}, Waits: []lock.Wait{}, Missed: []lock.Missed{}, Pairs: []lock.Pair{}}
 	t, err := h.target(ctx, nil, target)
@@ -176,11 +181,12 @@ func (h *History) Locks(ctx context.Context, target string, from, to time.Time, 
 	}
 	pairs = lock.Sum(pairs)
 	out.Pairs = append(out.Pairs, pairs[:min(len(pairs), mostPairs)]...)
-	return out, h.name(ctx, out.Pairs)
+	return out, namePairs(ctx, h, out.Pairs)
 }
 
 // Deadlock returns one deadlock of a target. Errors: ErrNotFound.
-func (h *History) Deadlock(ctx context.Context, target, id string) (d lock.Deadlock, err error) {
+func (x *LockStore) Deadlock(ctx context.Context, target, id string) (d lock.Deadlock, err error) {
+	h := x.h
 	const op = "read deadlock"
 	t, err := h.target(ctx, nil, target)
 	if err != nil {
@@ -228,8 +234,8 @@ func (l *Locks) take(kind int, doc, pairs []byte) error {
 	return nil
 }
 
-// name fills in the fingerprints of pairs that are not known where they were seen.
-func (h *History) name(ctx context.Context, pairs []lock.Pair) error {
+// namePairs fills in the fingerprints of pairs that are not known where they were seen.
+func namePairs(ctx context.Context, h *History, pairs []lock.Pair) error {
 	var ids []string
 	for _, p := range pairs {
 		if p.Blocking != "" && p.BlockingFingerprint == "" {

@@ -24,7 +24,7 @@ func TestLocks(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
 	put := func(seen lock.Seen, waits ...lock.Wait) {
 		t.Helper()
-		if err := h.PutLocks(t.Context(), "shop", seen, waits); err != nil {
+		if err := h.Locks.Put(t.Context(), "shop", seen, waits); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestLocks(t *testing.T) {
 	put(lock.Seen{}, w)
 	w.End, w.Open, w.Pairs[0].Seconds = noon.Add(8*time.Second), false, 6
 	put(lock.Seen{}, w)
-	got, err := h.Locks(t.Context(), "shop", noon.Add(2*time.Second), noon.Add(6*time.Second), 3)
+	got, err := h.Locks.Between(t.Context(), "shop", noon.Add(2*time.Second), noon.Add(6*time.Second), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestLocks(t *testing.T) {
 	}) {
 		t.Errorf("%+v", got.Pairs)
 	}
-	if got, err := h.Locks(t.Context(), "other", noon, noon, 3); err != nil || got.Deadlocks == nil {
+	if got, err := h.Locks.Between(t.Context(), "other", noon, noon, 3); err != nil || got.Deadlocks == nil {
 		t.Errorf("of another target: %+v %v", got, err)
 	}
 	r, err := Check(t.Context(), h.Path())
@@ -70,13 +70,13 @@ func TestLocksAreBounded(t *testing.T) {
 	for i := range 200 {
 		d := deadlockOf(i, true)
 		d.Parties[0].SQL = strings.Repeat("x", 500)
-		if err := h.PutLocks(t.Context(), "shop", lock.Seen{Deadlocks: []lock.Deadlock{d}}, nil); err != nil {
+		if err := h.Locks.Put(t.Context(), "shop", lock.Seen{Deadlocks: []lock.Deadlock{d}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	count := func() Locks {
 		t.Helper()
-		got, err := h.Locks(t.Context(), "shop", noon, noon.Add(time.Hour), 1)
+		got, err := h.Locks.Between(t.Context(), "shop", noon, noon.Add(time.Hour), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestLocksInOlderFile(t *testing.T) {
 	}
 	h = mustOpen(t, path, Options{})
 	seen := lock.Seen{Deadlocks: []lock.Deadlock{deadlockOf(1, false)}}
-	if err := h.PutLocks(t.Context(), "shop", seen, nil); err != nil {
+	if err := h.Locks.Put(t.Context(), "shop", seen, nil); err != nil {
 		t.Error(err)
 	}
 }

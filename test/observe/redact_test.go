@@ -150,6 +150,9 @@ func column(t *testing.T, db *sql.DB, q string) (out [][]byte) {
 		}
 		out = append(out, c)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -179,7 +179,8 @@ func (l *Ledger) Usage(ctx context.Context) ([]Usage, error) {
 	}
 	var all []Usage
 	for _, x := range [][2]string{
-		{"events", eventRows}, {"diagnoses and reports", diagnosisRows},
+		{"events", eventRows},
+		{"diagnoses and reports", diagnosisRows},
 		{"journal", "SELECT planned AS at, octet_length(doc) AS n FROM entry"},
 	} {
 		u := Usage{Kind: x[0]}

@@ -482,8 +482,9 @@ func described() []answered {
 			gives: service.DiagnosisDetail{},
 		},
 		{
-			path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of " +
-				"the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored " +
+			path: "POST /diagnose", room: "findings",
+			about: "Diagnoses a target in a task, whose result is the id of " +
+				"the diagnosis. With from and to it diagnoses a past window, of 3 s to 10 min, from stored " +
 				"data.",
 			code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 				Target string    `json:"target"`

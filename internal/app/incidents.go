@@ -10,7 +10,9 @@ import (
 
 // Incidents returns the newest n incidents of a target, or of all with target "", that reach into a time, newest first.
 // A target that has none and is not in the inventory is an error, so that a slip of the pen is no good news.
-func (a Actions) Incidents(ctx context.Context, target string, from, to time.Time, n int) ([]incident.Incident, error) {
+func (a Diagnosing) Incidents(
+	ctx context.Context, target string, from, to time.Time, n int,
+) ([]incident.Incident, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -26,7 +28,7 @@ func (a Actions) Incidents(ctx context.Context, target string, from, to time.Tim
 }
 
 // Incident returns one incident. Unknown: ledger.ErrNotFound.
-func (a Actions) Incident(ctx context.Context, id string) (incident.Incident, error) {
+func (a Diagnosing) Incident(ctx context.Context, id string) (incident.Incident, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return incident.Incident{}, err

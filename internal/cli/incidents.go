@@ -36,7 +36,7 @@ incident. The states of its worst seconds are kept for as long as the incident: 
 		if len(a) > 0 {
 			name = a[0]
 		}
-		all, err := app.Actions{App: e.app}.Incidents(c.Context(), name, from, now, mostIncidents)
+		all, err := app.Diagnosing{App: e.app}.Incidents(c.Context(), name, from, now, mostIncidents)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ incident. The states of its worst seconds are kept for as long as the incident: 
 		Args:    args(1, 1),
 	}
 	show.RunE = func(c *cobra.Command, a []string) error {
-		i, err := app.Actions{App: e.app}.Incident(c.Context(), a[0])
+		i, err := app.Diagnosing{App: e.app}.Incident(c.Context(), a[0])
 		if err != nil {
 			return err
 		}

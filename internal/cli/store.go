@@ -46,15 +46,18 @@ func newStoreCommand(e *env) *cobra.Command {
 }
 
 // storeKinds are the kinds of data that have a limit, as the command line calls them.
-var storeKinds = []string{"series", "minutes", "states", "classes", "plans", "events", "diagnoses"}
+var storeKinds = []string{
+	"series", "minutes", "states", "incidents", "classes", "locks", "plans", "events", "diagnoses",
+}
 
 func newStoreLimitCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "limit KIND SIZE",
 		Short: "change how much disk space a kind of data may take",
 		Long: `Changes how much disk space a kind of data may take, for a dyno serve that runs and for later starts. KIND is series,
-minutes, states, classes, plans (plans, and as much again for examples), events or diagnoses (with reports). The oldest
-data is deleted first, and a target that takes no more than an equal part loses nothing early. The journal has no limit.
+minutes, states, incidents (their states), classes, locks, plans (plans, and as much again for examples), events or
+diagnoses (with reports). The oldest data is deleted first, and a target that takes no more than an equal part loses nothing
+early. The journal has no limit.
 --max-size of dyno serve overrides series and minutes.`,
 		Example:   "  dyno store limit states 500M\n  dyno store limit classes 2G",
 		Args:      args(2, 2),

@@ -117,7 +117,9 @@ func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, er
 // Ask implements family.Asker.
 func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) error {
 	kept, _ := o.Memory.(*catalog.Cache)
-	return capture.Ask(ctx, s.Target, x, capture.Options{Top: o.Top, Redact: o.Redact, Catalog: kept, Home: o.Home})
+	return capture.Ask(ctx, s.Target, x, capture.Options{
+		Top: o.Top, Redact: o.Redact || s.Spec().Redact, Catalog: kept, Home: o.Home,
+	})
 }
 
 // Digest implements family.Digester.

@@ -175,7 +175,7 @@ func (s *Diagnoses) lastMinute(
 	ctx context.Context, name string, t family.Server, o family.Look,
 ) (*snapshot.Snapshot, error) {
 	asker, ok := t.(family.Asker)
-	if !ok {
+	if !ok || o.Redact || t.Spec().Redact { // what is stored has no statement that a plan can be asked for
 		return nil, nil
 	}
 	now := clock.Now()
@@ -196,7 +196,7 @@ func (s *Diagnoses) lastMinute(
 	x, err := s.past.window(ctx, name, from, to)
 	var unfit *WindowError
 	if errors.As(err, &unfit) || err == nil && x.Source(source.Digests).State != source.OK {
-		return nil, nil //nolint:nilerr // a window of now is observed in its place
+		return nil, nil // a window of now is observed in its place
 	}
 	if err != nil {
 		return nil, err
@@ -215,6 +215,18 @@ func (s *Diagnoses) lastMinute(
 	}
 	snapshot.Bound(x, 0)
 	return x, nil
+}
+
+// ofIncident judges a window of an incident from what is stored, and returns the id of the diagnosis.
+func (s *Diagnoses) ofIncident(ctx context.Context, target, incident string, from, to time.Time) (string, error) {
+	x, err := s.past.snapshot(ctx, target, from, to)
+	if err != nil {
+		return "", err
+	}
+	d := app.Diagnosis{Background: true, Incident: incident, Snapshot: x}
+	d.Judge()
+	d, err = s.app.KeepNew(ctx, d)
+	return d.ID, err
 }
 
 // lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is

@@ -74,7 +74,8 @@ func sizes(o *Options) map[string]*int64 {
 	return map[string]*int64{
 		"max-series": &o.Series.SecondBytes, "max-minutes": &o.Series.MinuteBytes, "max-states": &o.History.StateBytes,
 		"max-classes": &o.History.ClassBytes, "max-plans": &o.History.PlanBytes, "max-events": &o.EventBytes,
-		"max-diagnoses": &o.DiagnosisBytes, "max-incidents": &o.History.PinnedBytes, "max-locks": &o.History.LockBytes,
+		"max-diagnoses": &o.DiagnosisBytes,
+		"max-incidents": &o.History.PinnedBytes, "max-locks": &o.History.LockBytes,
 	}
 }
 
@@ -173,8 +174,8 @@ func putRetention(a *app.App, kept map[string]float64) error {
 }
 
 // SetRetention changes how much of a kind of data is kept, at once and for later starts. name is the flag of dyno serve
-// without its dashes and value days, or name is max-series, max-minutes, max-states, max-classes, max-plans, max-events,
-// max-incidents, max-locks or max-diagnoses and value bytes. Errors: ErrBadRetention, and ErrFixedRetention where a flag was given for it.
+// without its dashes and value days, or it is one of sizes and value bytes. Errors: ErrBadRetention, and
+// ErrFixedRetention where a flag was given for it.
 func (s *Retention) SetRetention(name string, value float64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -139,7 +139,7 @@ func (s *Service) wire() {
 		fleet: s.Fleet, looks: looks, whole: s.Incidents,
 		trouble: &s.trouble, past: archive{series: s.Series, history: s.History, ledger: s.ledger},
 	}
-	s.Incidents.fleet = s.Fleet
+	s.Incidents.fleet, s.Incidents.past = s.Fleet, s.Diagnoses.ofIncident
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
 	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}
 	s.Classes = &Classes{history: s.History, metrics: s.Metrics}

@@ -131,6 +131,7 @@ func TestHostBySSH(t *testing.T) {
 			want = source.Denied
 		case source.Cgroup:
 			want = x.State
+		default:
 		}
 		if x.State != want || want == source.Denied && !strings.Contains(x.Fix, "ssh=") {
 			t.Errorf("%+v", x)

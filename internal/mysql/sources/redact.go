@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -24,6 +25,24 @@ func redact(r *reading.Reading) {
 			e.Text = name + " changed"
 		}
 	}
+	r.Deadlocks.Deadlocks = slices.Clone(r.Deadlocks.Deadlocks) // the source compares with its own
+	for i := range r.Deadlocks.Deadlocks {
+		d := &r.Deadlocks.Deadlocks[i]
+		d.Parties = slices.Clone(d.Parties)
+		for j := range d.Parties {
+			p := &d.Parties[j]
+			p.SQL, p.Holds, p.Waits = mytext.Redacted(p.SQL), withoutRecords(p.Holds), withoutRecords(p.Waits)
+		}
+	}
+}
+
+// withoutRecords returns locks without the values of the rows that they are on.
+func withoutRecords(all []lock.Lock) []lock.Lock {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Record = nil
+	}
+	return all
 }
 
 // HoldsStatement reports whether a variable's value is statements.

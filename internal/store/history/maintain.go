@@ -43,8 +43,8 @@ func (h *History) maintain(ctx context.Context, now, end time.Time) error {
 }
 
 // Keep changes how long states and classes are kept, and how many bytes of states, of classes, of plans and examples
-// each, of the states of incidents, and of deadlocks and lock waits, from now on: the ages and sizes of o, where 0 bytes
-// change nothing. What is too old or too much goes within minutes, the oldest first.
+// each, of the states of incidents, and of deadlocks and lock waits, from now on: the ages and sizes of o, where 0
+// bytes change nothing. What is too old or too much goes within minutes, the oldest first.
 func (h *History) Keep(o Options) {
 	h.retention.stateAge.Store(int64(o.StateAge))
 	h.retention.classAge.Store(int64(o.ClassAge))

@@ -190,6 +190,18 @@ export interface paths {
         /** The newest state at or before a time: sessions, locks, transactions. */
         get: operations["getState"];
     };
+    "/api/dyno/v1/locks": {
+        parameters: {
+        };
+        /** Deadlocks and lock waits of a window, and the pairs of query classes that were in each other's way. */
+        get: operations["getLocks"];
+    };
+    "/api/dyno/v1/deadlock": {
+        parameters: {
+        };
+        /** One deadlock: who held what and waited for what. */
+        get: operations["getDeadlock"];
+    };
     "/api/dyno/v1/states": {
         parameters: {
         };
@@ -283,7 +295,7 @@ export interface paths {
     "/api/dyno/v1/diagnose": {
         parameters: {
         };
-        /** Diagnoses a target in a task, whose result is the id of the diagnosis. With from and to it diagnoses a window that is over, of 3 s to 10 min, from stored data. */
+        /** Diagnoses a target in a task, whose result is the id of the diagnosis. With from and to it diagnoses a past window, of 3 s to 10 min, from stored data. */
         post: operations["postDiagnose"];
     };
     "/api/dyno/v1/incidents": {
@@ -881,6 +893,7 @@ export interface components {
              * @example gap
              * @example down
              * @example locks
+             * @example deadlock
              * @example saturation
              * @example refused
              * @example login
@@ -996,6 +1009,18 @@ export interface components {
             threads?: number;
             /** @description after the tables, one statement each */
             sql?: string[];
+        };
+        /** @description Deadlock is one deadlock that the server resolved. */
+        Deadlock: {
+            /** @description the same wherever and however often it was seen */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** @description "status" or "log" */
+            from: string;
+            parties: components["schemas"]["Party"][];
+            /** @description Why says why no party is marked as the victim; empty when one is. */
+            victim_unknown?: string;
         };
         /** @description Delta is how much one counter grew. */
         Delta: {
@@ -1261,6 +1286,7 @@ export interface components {
              * @example gap
              * @example down
              * @example locks
+             * @example deadlock
              * @example saturation
              * @example refused
              * @example login
@@ -2401,6 +2427,59 @@ export interface components {
             expected?: components["schemas"]["Gain"];
             notes?: string[];
         };
+        /** @description Lock is one lock that a session holds or waits for. */
+        Lock: {
+            /** @description "row", "table", "metadata", "global", "user" */
+            kind: string;
+            /** @description schema.table */
+            object?: string;
+            index?: string;
+            /** @description as the server words it: "X locks rec but not gap" */
+            mode?: string;
+            /** @description Record is the first columns of the locked row as the server prints them. They are values of the table, kept apart from the rest so that they can be withheld. */
+            record?: string[];
+        };
+        /** @description Wait is one time that sessions waited for one root, from the first that waited to the last. */
+        LockWait: {
+            id: string;
+            /** Format: date-time */
+            begin: string;
+            /**
+             * Format: date-time
+             * @description when it was last seen
+             */
+            end: string;
+            /** @description it still went on then */
+            open?: boolean;
+            /** @description when most sessions waited */
+            root: components["schemas"]["Root"];
+            /** @description the longest chain below the root */
+            depth: number;
+            /** @description sessions that waited at a time */
+            most: number;
+            /** @description sessions that waited longer than the threshold */
+            total: number;
+            /** @description of these, not listed */
+            left?: number;
+            /** @description Waiters lists the longest, at most MaxWaiters. */
+            waiters: components["schemas"]["Waiter"][];
+            pairs?: components["schemas"]["Pair"][];
+        };
+        /** @description Locks is what is kept of the locks of a target in a time span. */
+        Locks: {
+            /** @description the latest first */
+            deadlocks: components["schemas"]["Deadlock"][];
+            /** @description the latest first */
+            waits: components["schemas"]["LockWait"][];
+            /** @description deadlocks of which nothing could be read */
+            missed: components["schemas"]["Missed"][];
+            /** @description Counts are of all in the span, also of those beyond the limit of the lists. */
+            deadlock_count: number;
+            wait_count: number;
+            missed_count: number;
+            /** @description Pairs are the classes that were in each other's way, most deadlocks first, then most time. */
+            pairs: components["schemas"]["Pair"][];
+        };
         /** @description Measure is one figure before and after. Unit is one of "1/s", "rows/s", "ms", "s", "B", "B/s", "%", "cores", "rows" or any other word; it decides how values are written. */
         Measure: {
             /** @description "qps" */
@@ -2438,6 +2517,22 @@ export interface components {
             /** @description Unix milliseconds */
             t: number;
             v: number;
+        };
+        /** @description Missed is deadlocks that the server counted and of which it kept nothing that Dyno could read. */
+        Missed: {
+            /**
+             * Format: date-time
+             * @description they were after this time
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description and not after this one
+             */
+            to: string;
+            count: number;
+            /** @description and what would keep them */
+            why?: string;
         };
         NewToken: {
             id: string;
@@ -2484,6 +2579,7 @@ export interface components {
              * @example gap
              * @example down
              * @example locks
+             * @example deadlock
              * @example saturation
              * @example refused
              * @example login
@@ -2567,6 +2663,18 @@ export interface components {
             wrote_bytes?: number;
             uptime_seconds: number;
         };
+        /** @description Pair counts how often statements of one class were in the way of another's. In a deadlock each class blocks the other: Blocking is then that of the one that went on, Blocked the victim's. */
+        Pair: {
+            /** @description class id; empty: unknown */
+            blocking?: string;
+            blocked?: string;
+            blocking_fingerprint?: string;
+            blocked_fingerprint?: string;
+            deadlocks: number;
+            waits: number;
+            /** @description of these waits */
+            wait_seconds: number;
+        };
         PanelDefinition: {
             id: string;
             group: string;
@@ -2581,6 +2689,25 @@ export interface components {
                 limit?: boolean;
                 rest?: boolean;
             }[] | null;
+        };
+        /** @description Party is one session of a deadlock. */
+        Party: {
+            /** @description as KILL takes it; 0 is unknown */
+            session?: number;
+            transaction?: string;
+            user?: string;
+            host?: string;
+            /** @description since its transaction began */
+            seconds?: number;
+            /** @description id of its statement's query class */
+            class?: string;
+            fingerprint?: string;
+            /** @description SQL is its statement with literals, the only field that has them, except records of locks. */
+            sql?: string;
+            holds?: components["schemas"]["Lock"][];
+            waits?: components["schemas"]["Lock"][];
+            /** @description it was rolled back */
+            victim?: boolean;
         };
         /** @description PeriodClass is a class in both periods. The ratios are after ÷ before, where both are known and above zero. */
         PeriodClass: {
@@ -2937,6 +3064,29 @@ export interface components {
             sentence: string;
             warnings?: string[];
         };
+        /** @description Root is the session at the top of a Wait and what it was doing. */
+        Root: {
+            session?: number;
+            /** @description with an unknown session: why */
+            unknown?: string;
+            /** @description it waited for one of its own waiters */
+            cycle?: boolean;
+            user?: string;
+            host?: string;
+            /** @description it ran no statement */
+            idle?: boolean;
+            /**
+             * Format: date-time
+             * @description when its statement or idleness began
+             */
+            since?: string;
+            /** @description age of its transaction when it blocked most */
+            transaction_seconds?: number;
+            class?: string;
+            fingerprint?: string;
+            /** @description SQL is its statement with literals; the last one it ran if it was idle. */
+            sql?: string;
+        };
         /** @description Run is one execution of a workload on a target. */
         Run: {
             id: string;
@@ -2997,6 +3147,8 @@ export interface components {
             class?: string;
             /** @description of one that blocks others and runs nothing: what it ran last, where performance_schema has it */
             last_sql?: string;
+            /** @description LastClass is the class id of Last. */
+            last_class?: string;
             /** @description rows, by the running statement */
             examined?: number;
             sent?: number;
@@ -3641,6 +3793,30 @@ export interface components {
             held?: string;
             seconds?: number;
         };
+        /** @description Waiter is a session that waited in a Wait. */
+        Waiter: {
+            session: number;
+            /** @description the session right above it */
+            blocker?: number;
+            /** @description that it waited for */
+            lock: components["schemas"]["Lock"];
+            /** @description mode of the one in its way */
+            held?: string;
+            /** Format: date-time */
+            since: string;
+            /** @description how long it waited, as far as it was seen */
+            seconds: number;
+            /** @description 1 waits for the root itself */
+            depth: number;
+            user?: string;
+            class?: string;
+            fingerprint?: string;
+            /** @description its statement with literals */
+            sql?: string;
+            root?: number;
+            /** @description of that session when the wait was first seen */
+            root_class?: string;
+        };
         /** @description who is the answer to "who am I". */
         Who: {
             /** @description "" when a login is needed and there is none */
@@ -3810,6 +3986,7 @@ export type Config = components['schemas']['Config'];
 export type Correction = components['schemas']['Correction'];
 export type Coverage = components['schemas']['Coverage'];
 export type Data = components['schemas']['Data'];
+export type Deadlock = components['schemas']['Deadlock'];
 export type Delta = components['schemas']['Delta'];
 export type Deltas = components['schemas']['Deltas'];
 export type Denial = components['schemas']['Denial'];
@@ -3885,9 +4062,13 @@ export type Level = components['schemas']['Level'];
 export type Limits = components['schemas']['Limits'];
 export type Line = components['schemas']['Line'];
 export type Live = components['schemas']['Live'];
+export type Lock = components['schemas']['Lock'];
+export type LockWait = components['schemas']['LockWait'];
+export type Locks = components['schemas']['Locks'];
 export type Measure = components['schemas']['Measure'];
 export type Metric = components['schemas']['Metric'];
 export type MetricPoint = components['schemas']['MetricPoint'];
+export type Missed = components['schemas']['Missed'];
 export type NewToken = components['schemas']['NewToken'];
 export type Node = components['schemas']['Node'];
 export type Note = components['schemas']['Note'];
@@ -3897,7 +4078,9 @@ export type Open = components['schemas']['Open'];
 export type OpenFinding = components['schemas']['OpenFinding'];
 export type Outcome = components['schemas']['Outcome'];
 export type OwnProcess = components['schemas']['OwnProcess'];
+export type Pair = components['schemas']['Pair'];
 export type PanelDefinition = components['schemas']['PanelDefinition'];
+export type Party = components['schemas']['Party'];
 export type PeriodClass = components['schemas']['PeriodClass'];
 export type PeriodComparison = components['schemas']['PeriodComparison'];
 export type PeriodFigures = components['schemas']['PeriodFigures'];
@@ -3921,6 +4104,7 @@ export type ReportLine = components['schemas']['ReportLine'];
 export type ReportStep = components['schemas']['ReportStep'];
 export type ResolvedFinding = components['schemas']['ResolvedFinding'];
 export type Result = components['schemas']['Result'];
+export type Root = components['schemas']['Root'];
 export type Run = components['schemas']['Run'];
 export type Second = components['schemas']['Second'];
 export type Session = components['schemas']['Session'];
@@ -3959,6 +4143,7 @@ export type Variant = components['schemas']['Variant'];
 export type Verdict = components['schemas']['Verdict'];
 export type Vital = components['schemas']['Vital'];
 export type Wait = components['schemas']['Wait'];
+export type Waiter = components['schemas']['Waiter'];
 export type Who = components['schemas']['Who'];
 export type Window = components['schemas']['Window'];
 export type Woven = components['schemas']['Woven'];
@@ -4619,6 +4804,46 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["State"];
+                };
+            };
+        };
+    };
+    getLocks: {
+        parameters: {
+            query: {
+                /** @description name of a target */
+                target: string;
+                /** @description start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to */
+                from?: string;
+                /** @description end of the window, inclusive; relative times such as -5m are accepted; default: now */
+                to?: string;
+                /** @description maximum number of results */
+                limit?: number;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Locks"];
+                };
+            };
+        };
+    };
+    getDeadlock: {
+        parameters: {
+            query: {
+                /** @description name of a target */
+                target: string;
+                /** @description id */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deadlock"];
                 };
             };
         };

@@ -12,6 +12,8 @@ const about: Record<string, string> = {
   states: 'sessions, locks and transactions, every second',
   'states of incidents': 'the worst seconds of each incident',
   classes: 'query classes by the minute, hour and day',
+  distributions: 'how long statements took, by the minute, hour and day',
+  locks: 'deadlocks and lock waits',
   plans: 'execution plans when they change',
   examples: 'examples of statements',
   events: 'restarts, changes, incidents, notes',

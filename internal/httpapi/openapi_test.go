@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"reflect"
@@ -859,14 +861,34 @@ func bodySchema(s *schemas, a answered) yaml.MapSlice {
 	return append(x, item("additionalProperties", false))
 }
 
+// unzip returns what the program has of the document.
+func unzip(t *testing.T) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(openAPI))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestOpenAPI holds openapi.yaml to the types that are answered with, and to the paths that there are, both ways.
 func TestOpenAPI(t *testing.T) {
 	want := document(t)
 	if *rewrite {
-		if err := os.WriteFile("openapi.yaml", want, 0o644); err != nil {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
+		_, _ = z.Write(want)                                  // a Buffer takes everything
+		_ = z.Close()
+		if err := errors.Join(os.WriteFile("openapi.yaml", want, 0o644),
+			os.WriteFile("openapi.yaml.gz", b.Bytes(), 0o644)); err != nil {
 			t.Fatal(err)
 		}
-	} else if !bytes.Equal(openAPI, want) {
+	} else if has, err := os.ReadFile("openapi.yaml"); err != nil || !bytes.Equal(has, want) ||
+		!bytes.Equal(unzip(t), want) {
 		t.Error("openapi.yaml is not as the code has it: go test ./internal/httpapi -run TestOpenAPI -update")
 	}
 	var have []string

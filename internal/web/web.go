@@ -7,6 +7,7 @@
 package web
 
 import (
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -193,10 +194,18 @@ func read(files fs.FS) (map[string]*file, error) {
 		if err != nil {
 			return err
 		}
+		zipped := sync.OnceValue(func() []byte { return zip(body) })
+		if full, ok := strings.CutSuffix(name, ".gz"); ok { // as build/ui leaves what is worth it
+			z := body
+			name, zipped = full, func() []byte { return z }
+			if body, err = unzip(z); err != nil {
+				return err
+			}
+		}
 		sum := sha256.Sum256(body)
 		out[name] = &file{
 			body: body, kind: kind(name), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
-			zipped: sync.OnceValue(func() []byte { return zip(body) }),
+			zipped: zipped,
 		}
 		return nil
 	})
@@ -218,6 +227,15 @@ func kind(name string) string {
 		return k
 	}
 	return "application/octet-stream"
+}
+
+// unzip returns what zip was given.
+func unzip(b []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // zip returns b with gzip, nil when that saves less than a tenth.

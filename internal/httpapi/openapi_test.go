@@ -22,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/lab"
@@ -924,6 +925,8 @@ func crowded(t *testing.T) *world {
 			w.ledger.Diagnoses.Put(ctx, ledger.Diagnosis{ID: "d-" + n, Target: "shop", At: at}),
 			w.ledger.PutRun(ctx, loadresult.Run{ID: "r-" + n, Target: "shop", Started: at}),
 			w.ledger.Documents.Put(ctx, string(report.Demo), "m-"+n, "", "", doc),
+			w.ledger.Incidents.Put(ctx, []incident.Incident{{ID: "i-" + n, Target: "shop", From: at, To: at}}),
+			w.History.Locks.Put(ctx, "shop", lock.Seen{Deadlocks: []lock.Deadlock{{ID: n, At: at}}}, nil),
 		))
 	}
 	for i := range 1010 {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestLocks(t *testing.T) {
 		t.Errorf("of another target: %+v %v", got, err)
 	}
 	r, err := Check(t.Context(), h.Path())
-	if err != nil || !r.OK() || !strings.Contains(r.Text(), "locks     10 readable") {
+	if err != nil || !r.OK() || !regexp.MustCompile(`(?m)^ +locks +10 readable$`).MatchString(r.Text()) {
 		t.Errorf("%v %s", err, r.Text())
 	}
 }

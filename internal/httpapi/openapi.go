@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// openAPI describes Dyno's own JSON, with gzip, which is a sixth of openapi.yaml beside it. It is made of the types that
-// are answered with: go test -run TestOpenAPI -update.
+// openAPI describes Dyno's own JSON, with gzip, which is a sixth of openapi.yaml beside it. It is made of the types
+// that are answered with: go test -run TestOpenAPI -update.
 //
 //go:embed openapi.yaml.gz
 var openAPI []byte

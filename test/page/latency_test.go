@@ -96,7 +96,7 @@ func TestNoLatency(t *testing.T) {
 			!strings.Contains(a.Reason, "slow_query_log is off") {
 			return fmt.Errorf("%+v", a)
 		}
-		return nil
+		return getJSON(s.URL, "class?target=shop&id="+id+"&from=-15m", &struct{}{})
 	})
 	b := s.Browser(t)
 	visit(b, "/queries?target=shop&from=-15m&class="+id)

@@ -137,7 +137,7 @@ func TestLockHistory(t *testing.T) {
 	}
 	list := s.Dyno("locks", "shop")
 	t.Log("\n" + list + s.Dyno("locks", "shop", d.ID))
-	if !strings.Contains(list, "delete from dead where id=?") || !strings.Contains(list, d.ID) {
+	if !strings.Contains(list, "delete from dead where id = ?") || !strings.Contains(list, d.ID) {
 		t.Errorf("%s", list)
 	}
 

@@ -242,7 +242,7 @@ func worked(t *testing.T, s *Stage, table string) (home, action string, flags []
 // harmlessButton tells by its place or its name a button that changes nothing: it chooses what is shown, or takes it
 // along.
 const harmlessButton = `(e, name) => e.closest('th, [role=tablist]') !== null || e.matches('[role=tab], [role=option], [aria-haspopup], .finding-head, .tray-head, .link, .lab-cell-button')
-	|| /^(Theme: .*|Keyboard \(\?\)|Copy.*|Close|Dismiss|Search again|Compare two periods|Rewind|Play .*|(1 s|Half a window) (back|forward) .*|×\d+: .*|\d+[mh]|small|medium|full)$/.test(name)`
+	|| /^(Theme: .*|Keyboard \(\?\)|Copy.*|Close|Dismiss|Search again|Compare two periods|Rewind|Play .*|(1 s|Half a window) (back|forward) .*|×\d+: .*|\d+[mh]|small|medium|full|Run|Add expression|Stacked|Remove.*)$/.test(name)`
 
 // mayNot opens every page as somebody who may change nothing and must be told so in these words: each button that is
 // not known to be harmless cannot be pressed and says why, but for those that are one's own.

@@ -3,6 +3,7 @@ package capture_test
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
@@ -48,6 +49,9 @@ func TestHostFindingsBySSH(t *testing.T) {
 	here := take("")
 	far := take("&ssh=" + tunnel.Jump{User: j.User, Host: "127.0.0.1", Port: j.Port}.String())
 	for name, v := range here.Host.Settings {
+		if strings.HasPrefix(name, "net.core.") { // of another network namespace, which has not all of them
+			continue
+		}
 		if w := far.Host.Settings[name]; w != v && name != "meminfo/HugePages_Free" {
 			t.Errorf("%s is %q here and %q by ssh", name, v, w)
 		}

@@ -179,7 +179,7 @@ function Held({ what, locks }: { what: string; locks: Lock[] | undefined }) {
       {locks.map((l, i) => (
         <dd key={i}>
           <b>{safe(named(l))}</b> <span class="dim">{safe(l.mode ?? '')}</span>
-          {l.record && <span class="mono faint cut" title="First columns of the locked record, as InnoDB stores them">
+          {l.record && <span class="mono dim cut" title="First columns of the locked record, as InnoDB stores them">
             {' '}{safe(l.record.join(' '))}</span>}
         </dd>
       ))}

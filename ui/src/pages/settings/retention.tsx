@@ -25,6 +25,8 @@ const about: Record<string, string> = {
   reports: 'recordings of reports',
 }
 
+const most = (k: Keeping) => (k.limit_bytes === undefined ? 'None' : text(k.limit_bytes, 'B'))
+
 const columns = (change: (k: Keeping) => void, limit: (k: Keeping) => void): Column<Keeping>[] => [
   {
     key: 'kind', head: 'What',
@@ -47,8 +49,8 @@ const columns = (change: (k: Keeping) => void, limit: (k: Keeping) => void): Col
     cell: (k) => k.limit_name === undefined || k.limit_fixed || k.kind === 'examples' ? (
       <Num v={k.limit_bytes} unit="B" />
     ) : (
-      <Button small label={`Change the maximum size of ${k.kind}`} why={whyNot()} onClick={() => limit(k)}>
-        {k.limit_bytes === undefined ? 'None' : text(k.limit_bytes, 'B')}</Button>
+      <Button small label={`${most(k)}: change the maximum size of ${k.kind}`} why={whyNot()} onClick={() => limit(k)}>
+        {most(k)}</Button>
     ) },
   { key: 'full', head: 'Full in', align: 'right', value: (k) => k.full_in_days,
     cell: (k) => <span class="nowrap">{k.full_in_days === undefined ? '–' : span(k.full_in_days * 86400)}</span>,

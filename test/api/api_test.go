@@ -391,7 +391,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		case "/task":
 			q.Set("id", id)
 		case "/deltas":
-			q.Set("from", "-20s") // it is not watched for longer
+			q.Set("from", "-3s") // it is hardly watched yet
 		case "/change", "/experiment", "/run", "/deadlock", "/incident":
 			// nothing of these is there; TestWhatWasDone and tests of the pages have some
 			ok = []int{404}

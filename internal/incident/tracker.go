@@ -87,6 +87,7 @@ const (
 type Tracker struct {
 	Target  string
 	now     *Incident
+	over    []Incident               // that ended because another one began
 	running map[event.Kind]time.Time // the begin of the condition that goes on
 }
 
@@ -106,6 +107,14 @@ func (t *Tracker) Now() (Incident, bool) {
 		return Incident{}, false
 	}
 	return t.now.copy(), true
+}
+
+// Over returns, once, the incidents that are over because the one began that Next or Judged returned: those of which no
+// call returns Ended.
+func (t *Tracker) Over() []Incident {
+	all := t.over
+	t.over = nil
+	return all
 }
 
 // Restore continues with an incident that was stored before Dyno was stopped. What held then is taken to have ended
@@ -246,6 +255,9 @@ func detail(c Condition) string {
 
 // begin makes a new incident.
 func (t *Tracker) begin(from time.Time) {
+	if t.now != nil {
+		t.over = append(t.over, t.now.copy())
+	}
 	t.now = &Incident{
 		ID: idOf(t.Target, from), Target: t.Target, From: from, To: from,
 		Conditions: []Condition{}, Findings: []Finding{},
@@ -263,15 +275,9 @@ func idOf(target string, from time.Time) string {
 func (t *Tracker) Judged(d Judged) (Incident, Step) {
 	fresh := func(f Finding) bool { return f.New && f.Severity.Rank() >= finding.Warning.Rank() }
 	begins := d.Regular && slices.ContainsFunc(d.Findings, fresh)
-	if i := t.now; i != nil && d.From.After(i.To.Add(Pause)) && !i.Open {
+	if i := t.now; i == nil || d.From.After(i.To.Add(Pause)) && !i.Open {
 		if !begins {
-			return Incident{}, Same // Next ends it
-		}
-		t.now = nil
-	}
-	if t.now == nil {
-		if !begins {
-			return Incident{}, Same
+			return Incident{}, Same // of one that has ended Next tells
 		}
 		t.begin(d.From)
 	}

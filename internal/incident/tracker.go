@@ -132,6 +132,10 @@ func (t *Tracker) Restore(i Incident) {
 // Next takes the conditions that go on at a moment, and those that ended with it, with the level of that second.
 func (t *Tracker) Next(at time.Time, level float64, held []Condition) (Incident, Step) {
 	step := Same
+	if i := t.now; i != nil && i.Cut && at.Sub(i.To) > Pause { // nothing was watched since
+		i.close(func(Finding) bool { return true }, i.To)
+		i.settle(at)
+	}
 	if len(held) > 0 {
 		step = t.join(at, level, held)
 	}
@@ -140,10 +144,7 @@ func (t *Tracker) Next(at time.Time, level float64, held []Condition) (Incident,
 	}
 	i := t.now
 	was := i.Open
-	switch {
-	case i.Cut && at.Sub(i.To) > Pause: // nothing was watched since
-		i.close(func(Finding) bool { return true }, i.To)
-	case at.Sub(i.From) >= Standing:
+	if at.Sub(i.From) >= Standing {
 		i.close(func(Finding) bool { return true }, at)
 	}
 	i.settle(at)

@@ -208,4 +208,12 @@ func TestTrackerOver(t *testing.T) {
 		t.Errorf("%v %+v", step, third)
 	}
 	over(second.ID)
+
+	y := Tracker{Target: "shop"} // it was not watched for hours
+	y.Restore(third)
+	fourth, step := y.Next(at(9000), 2, pile(8999, 9000, true))
+	if all := y.Over(); step != Changed || fourth.ID == third.ID || len(all) != 1 || all[0].ID != third.ID ||
+		all[0].Open || !all[0].Cut || !all[0].To.Equal(third.To) {
+		t.Errorf("%v %+v, over are %+v", step, fourth, all)
+	}
 }

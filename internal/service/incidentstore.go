@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -299,6 +300,13 @@ func (s *Incidents) judge(ctx context.Context) {
 
 // diagnose judges the worst minute of an incident, once its query classes are stored.
 func (s *Incidents) diagnose(ctx context.Context, i incident.Incident) {
+	defer func() {
+		// What one server's data has must not end the watching of all.
+		if p := recover(); p != nil {
+			s.log.Error("The diagnosis of an incident failed", "target", i.Target, "incident", i.ID, "error", p, "stack",
+				string(debug.Stack()))
+		}
+	}()
 	from, to := i.WorstMinute()
 	stored := to.Truncate(time.Minute).Add(time.Minute + classesLate)
 	if !wait(ctx, min(stored.Sub(clock.Now()), 2*time.Minute)) { // less, unless the clock was set

@@ -37,8 +37,8 @@ type Incidents struct {
 	mu      sync.Mutex
 	waiting map[string]incident.Incident // by id
 	ended   []incident.Incident          // that are to be diagnosed
-	more    chan struct{}               // something waits
-	over    chan struct{}               // something ended
+	more    chan struct{}                // something waits
+	over    chan struct{}                // something ended
 }
 
 const (
@@ -281,8 +281,8 @@ func (s *Incidents) due() []incident.Incident {
 	return all
 }
 
-// judge diagnoses the worst minute of each incident that ended, from what was stored, until ctx ends: one at a time, for
-// each reads a lot.
+// judge diagnoses the worst minute of each incident that ended, from what was stored, until ctx ends: one at a time,
+// for each reads a lot.
 func (s *Incidents) judge(ctx context.Context) {
 	for {
 		select {
@@ -303,8 +303,8 @@ func (s *Incidents) diagnose(ctx context.Context, i incident.Incident) {
 	defer func() {
 		// What one server's data has must not end the watching of all.
 		if p := recover(); p != nil {
-			s.log.Error("The diagnosis of an incident failed", "target", i.Target, "incident", i.ID, "error", p, "stack",
-				string(debug.Stack()))
+			s.log.Error("The diagnosis of an incident failed", "target", i.Target, "incident", i.ID, "error", p,
+				"stack", string(debug.Stack()))
 		}
 	}()
 	from, to := i.WorstMinute()
@@ -317,7 +317,8 @@ func (s *Incidents) diagnose(ctx context.Context, i incident.Incident) {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
-		s.log.Info("The worst minute of an incident was not diagnosed", "target", i.Target, "incident", i.ID, "why", err)
+		s.log.Info("The worst minute of an incident was not diagnosed", "target", i.Target, "incident", i.ID,
+			"why", err)
 		return
 	}
 	i.Diagnosis = id

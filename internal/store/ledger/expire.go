@@ -45,7 +45,10 @@ var expirings = []expiring{
 	{"incident", "began", "TRUE", EventAge, mostIncidents, "target"},
 	{"run", "started", "TRUE", 0, 10_000, ""},
 	{"document", "at", "about = ''", 0, 2_000, ""},
-	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000, "target"},
+	{
+		"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000,
+		"target",
+	},
 }
 
 // Expire drops what is too old or too much, with ages counted back from now by a clock.Horizon: call it about once an

@@ -87,6 +87,7 @@ const (
 type Tracker struct {
 	Target  string
 	now     *Incident
+	over    []Incident               // that ended because another one began
 	running map[event.Kind]time.Time // the begin of the condition that goes on
 }
 
@@ -108,6 +109,14 @@ func (t *Tracker) Now() (Incident, bool) {
 	return t.now.copy(), true
 }
 
+// Over returns, once, the incidents that are over because the one began that Next or Judged returned: those of which no
+// call returns Ended.
+func (t *Tracker) Over() []Incident {
+	all := t.over
+	t.over = nil
+	return all
+}
+
 // Restore continues with an incident that was stored before Dyno was stopped. What held then is taken to have ended
 // when it was seen last: a condition that still holds joins it within Pause.
 func (t *Tracker) Restore(i Incident) {
@@ -123,6 +132,10 @@ func (t *Tracker) Restore(i Incident) {
 // Next takes the conditions that go on at a moment, and those that ended with it, with the level of that second.
 func (t *Tracker) Next(at time.Time, level float64, held []Condition) (Incident, Step) {
 	step := Same
+	if i := t.now; i != nil && i.Cut && at.Sub(i.To) > Pause { // nothing was watched since
+		i.close(func(Finding) bool { return true }, i.To)
+		i.settle(at)
+	}
 	if len(held) > 0 {
 		step = t.join(at, level, held)
 	}
@@ -131,10 +144,7 @@ func (t *Tracker) Next(at time.Time, level float64, held []Condition) (Incident,
 	}
 	i := t.now
 	was := i.Open
-	switch {
-	case i.Cut && at.Sub(i.To) > Pause: // nothing was watched since
-		i.close(func(Finding) bool { return true }, i.To)
-	case at.Sub(i.From) >= Standing:
+	if at.Sub(i.From) >= Standing {
 		i.close(func(Finding) bool { return true }, at)
 	}
 	i.settle(at)
@@ -246,6 +256,9 @@ func detail(c Condition) string {
 
 // begin makes a new incident.
 func (t *Tracker) begin(from time.Time) {
+	if t.now != nil {
+		t.over = append(t.over, t.now.copy())
+	}
 	t.now = &Incident{
 		ID: idOf(t.Target, from), Target: t.Target, From: from, To: from,
 		Conditions: []Condition{}, Findings: []Finding{},
@@ -263,15 +276,9 @@ func idOf(target string, from time.Time) string {
 func (t *Tracker) Judged(d Judged) (Incident, Step) {
 	fresh := func(f Finding) bool { return f.New && f.Severity.Rank() >= finding.Warning.Rank() }
 	begins := d.Regular && slices.ContainsFunc(d.Findings, fresh)
-	if i := t.now; i != nil && d.From.After(i.To.Add(Pause)) && !i.Open {
+	if i := t.now; i == nil || d.From.After(i.To.Add(Pause)) && !i.Open {
 		if !begins {
-			return Incident{}, Same // Next ends it
-		}
-		t.now = nil
-	}
-	if t.now == nil {
-		if !begins {
-			return Incident{}, Same
+			return Incident{}, Same // of one that has ended Next tells
 		}
 		t.begin(d.From)
 	}

@@ -171,3 +171,49 @@ func TestTrackerJudged(t *testing.T) {
 		t.Errorf("%+v", ended)
 	}
 }
+
+// TestTrackerOver: an incident that nothing told of before another one begins is over all the same, with that.
+func TestTrackerOver(t *testing.T) {
+	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
+	pile := func(from, to int, open bool) []Condition {
+		return []Condition{{Kind: event.Locks, From: at(from), To: at(to), Open: open, Title: "Lock pile-up"}}
+	}
+	x := Tracker{Target: "shop"}
+	over := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, i := range x.Over() {
+			if got = append(got, i.ID); i.Open {
+				t.Errorf("%+v is open", i)
+			}
+		}
+		if !slices.Equal(got, want) || len(x.Over()) > 0 {
+			t.Errorf("over are %v, want %v", got, want)
+		}
+	}
+	x.Next(at(0), 2, pile(0, 0, true))
+	first, _ := x.Next(at(5), 0, pile(0, 5, false))
+	over()
+	second, step := x.Next(at(200), 2, pile(198, 200, true)) // nothing was read meanwhile
+	if step != Changed || second.ID == first.ID || !second.Open {
+		t.Errorf("%v %+v", step, second)
+	}
+	over(first.ID)
+	x.Next(at(205), 0, pile(198, 205, false))
+	third, step := x.Judged(Judged{
+		ID: "d-1", From: at(300), To: at(310), Regular: true,
+		Findings: []Finding{{ID: "f", Title: "Add an index", Severity: finding.Warning, New: true}},
+	})
+	if step != Changed || third.ID == second.ID {
+		t.Errorf("%v %+v", step, third)
+	}
+	over(second.ID)
+
+	y := Tracker{Target: "shop"} // it was not watched for hours
+	y.Restore(third)
+	fourth, step := y.Next(at(9000), 2, pile(8999, 9000, true))
+	if all := y.Over(); step != Changed || fourth.ID == third.ID || len(all) != 1 || all[0].ID != third.ID ||
+		all[0].Open || !all[0].Cut || !all[0].To.Equal(third.To) {
+		t.Errorf("%v %+v, over are %+v", step, fourth, all)
+	}
+}

@@ -127,7 +127,11 @@ func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o family.Look
 		o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
+			before := s.whole.before(ctx, name)
 			d, err := s.look(ctx, name, o, app.Diagnosis{By: by})
+			if err == nil {
+				s.whole.judged(name, d, before)
+			}
 			return d.ID, err
 		})
 }

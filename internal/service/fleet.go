@@ -177,12 +177,25 @@ func (s *Fleet) follow(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.left(leavingTime)
+	s.mu.RLock()
+	maps.DeleteFunc(want, func(name string, _ ledger.Target) bool {
+		return s.members[name] != nil || s.leaving[name] != nil
+	})
+	s.mu.RUnlock()
+	var fresh []*member
+	for _, t := range want {
+		m := &member{
+			entry: t, done: make(chan struct{}), latest: map[string][]metric.Sample{},
+			waits: lockwait.Follower{Least: s.o.LockWait},
+		}
+		s.keeper.whole.resume(ctx, m) // it reads the ledger: nobody waits for that
+		fresh = append(fresh, m)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, t := range want {
-		if s.members[name] == nil && s.leaving[name] == nil {
-			s.members[name] = s.start(ctx, t)
-		}
+	for _, m := range fresh {
+		s.start(ctx, m)
+		s.members[m.entry.Name] = m
 	}
 	return nil
 }
@@ -217,13 +230,9 @@ func (s *Fleet) login(name string) app.Login {
 	return app.Login{Remote: !strings.Contains(name, "://") || !slices.Contains(s.o.Targets, name)}
 }
 
-func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
-	ctx, stop := context.WithCancel(ctx)
-	m := &member{
-		entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
-		waits: lockwait.Follower{Least: s.o.LockWait},
-	}
-	s.keeper.whole.resume(ctx, m)
+func (s *Fleet) start(ctx context.Context, m *member) {
+	ctx, m.stop = context.WithCancel(ctx)
+	t := m.entry
 	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keeper.keep(ctx, m, r) },
 		func(c ClassWindow) { s.keeper.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg family.Server, c ClassWindow) { s.keeper.plans(ctx, m, tg, c) }
@@ -240,7 +249,6 @@ func (s *Fleet) start(ctx context.Context, t ledger.Target) *member {
 			s.app.Leave(spec)
 		}
 	}()
-	return m
 }
 
 // noticing opens a member's target and keeps which server answered: another one than before is looked at anew.

@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/reserve"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Incidents are those of all targets: each joins the conditions and the new findings that overlap.
@@ -33,16 +37,31 @@ type Incidents struct {
 	mu      sync.Mutex
 	waiting map[string]incident.Incident // by id
 	ended   []incident.Incident          // that are to be diagnosed
-	more    chan struct{}
+	more    chan struct{}                // something waits
+	over    chan struct{}                // something ended
 }
 
-// maxWaiting is how many incidents may wait to be stored: more than targets have at a time.
-const maxWaiting = 10_000
+const (
+	// maxWaiting is how many incidents may wait to be stored: more than targets have at a time.
+	maxWaiting = 10_000
+	// lastStoring bounds what is stored when the service ends.
+	lastStoring = 3 * storeTime
+	// classesLate is how long after a minute is over its query classes are stored: they are read every 5 s.
+	classesLate = 10 * time.Second
+)
 
 func newIncidents(s *Service) *Incidents {
 	return &Incidents{
 		ledger: s.ledger, history: s.History, log: s.log, reserve: s.o.Reserve, home: s.app.Home, trouble: &s.trouble,
-		waiting: map[string]incident.Incident{}, more: make(chan struct{}, 1),
+		waiting: map[string]incident.Incident{}, more: make(chan struct{}, 1), over: make(chan struct{}, 1),
+	}
+}
+
+// signal says that there is something, to one who may not be listening yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -72,9 +91,17 @@ func (s *Incidents) next(m *member, at time.Time, level float64, held []incident
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, step := t.tracker.Next(at, level, held)
+	s.addOver(t)
 	if step != incident.Same || i.Open && at.Sub(t.stored) >= noteIncidents {
 		t.stored = at
 		s.add(i, step == incident.Ended)
+	}
+}
+
+// addOver has those stored that ended because another one began.
+func (s *Incidents) addOver(t *tracked) {
+	for _, i := range t.tracker.Over() {
+		s.add(i, true)
 	}
 }
 
@@ -111,7 +138,7 @@ func (s *Incidents) before(ctx context.Context, name string) (x seen) {
 	return x
 }
 
-// judged adds what a background diagnosis found to the incident of its time. Findings of the first diagnosis of a
+// judged adds what a diagnosis of now found to the incident of its time. Findings of the first diagnosis of a
 // server are not new: what was before is unknown.
 func (s *Incidents) judged(name string, d app.Diagnosis, x seen) {
 	m := s.fleet.member(name)
@@ -131,7 +158,9 @@ func (s *Incidents) judged(name string, d app.Diagnosis, x seen) {
 	t := &m.whole
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i, step := t.tracker.Judged(j); step != incident.Same {
+	i, step := t.tracker.Judged(j)
+	s.addOver(t)
+	if step != incident.Same {
 		if len(i.Conditions) == 0 && i.Open && len(j.Findings) > 0 && i.Findings[0].Diagnosis == d.ID {
 			s.log.Warn("New finding", "target", name, "what", i.Title, "diagnosis", d.ID)
 		}
@@ -149,11 +178,9 @@ func (s *Incidents) add(i incident.Incident, ended bool) {
 	s.waiting[i.ID] = i
 	if ended && s.past != nil && len(s.ended) < maxWaiting {
 		s.ended = append(s.ended, i)
+		signal(s.over)
 	}
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
+	signal(s.more)
 }
 
 // storeAll stores incidents as they change, with the states of their worst seconds, until end is closed, and then what
@@ -162,20 +189,19 @@ func (s *Incidents) storeAll(end <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var judging sync.WaitGroup
-	defer judging.Wait()
+	judging.Go(func() { s.judge(ctx) })
 	pause := time.NewTicker(markEvery)
 	defer pause.Stop()
 	for {
 		select {
 		case <-s.more:
 			s.flush(ctx)
-			if x := s.due(); len(x) > 0 {
-				judging.Wait() // one at a time: they read a lot
-				judging.Go(func() { s.diagnose(ctx, x) })
-			}
 		case <-end:
 			cancel()
-			s.flush(context.Background())
+			judging.Wait()
+			ctx, stop := context.WithTimeout(context.Background(), lastStoring)
+			s.flush(ctx)
+			stop()
 			return
 		}
 		select {
@@ -187,13 +213,8 @@ func (s *Incidents) storeAll(end <-chan struct{}) {
 
 // flush stores what waits. What cannot be stored stays.
 func (s *Incidents) flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
-	defer cancel()
 	s.mu.Lock()
-	var all []incident.Incident
-	for _, i := range s.waiting {
-		all = append(all, i)
-	}
+	all := slices.Collect(maps.Values(s.waiting))
 	clear(s.waiting)
 	s.mu.Unlock()
 	if len(all) == 0 {
@@ -201,32 +222,54 @@ func (s *Incidents) flush(ctx context.Context) {
 	}
 	err := s.reserve.Check(s.home, 0)
 	if err == nil {
-		err = s.ledger.Incidents.Put(ctx, all)
+		err = s.put(ctx, all)
 	}
 	if err != nil {
 		s.trouble.say(s.log, "incidents were not stored; retrying", err)
-		s.mu.Lock()
-		for _, i := range all {
-			if _, newer := s.waiting[i.ID]; !newer {
-				s.waiting[i.ID] = i
-			}
-		}
-		s.mu.Unlock()
-		select {
-		case s.more <- struct{}{}:
-		default:
-		}
+		s.again(all)
 		return
 	}
-	for _, i := range all {
-		seconds := make([]time.Time, len(i.Worst))
-		for k, x := range i.Worst {
-			seconds[k] = x.At
-		}
-		if err := history.Pin(ctx, s.history, i.Target, i.ID, seconds); err != nil {
+	for k, i := range all {
+		err := s.pin(ctx, i)
+		if errors.Is(err, sqlitefile.ErrCorrupt) { // it stays so
 			s.trouble.say(s.log, "states of incidents were not kept", err)
+			continue
+		}
+		if err != nil { // and others would have to wait as long
+			s.trouble.say(s.log, "states of incidents were not kept; retrying", err)
+			s.again(all[k:])
+			return
 		}
 	}
+}
+
+func (s *Incidents) put(ctx context.Context, all []incident.Incident) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	return s.ledger.Incidents.Put(ctx, all)
+}
+
+// pin keeps the states of an incident's worst seconds.
+func (s *Incidents) pin(ctx context.Context, i incident.Incident) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	seconds := make([]time.Time, len(i.Worst))
+	for k, x := range i.Worst {
+		seconds[k] = x.At
+	}
+	return history.Pin(ctx, s.history, i.Target, i.ID, seconds)
+}
+
+// again has incidents wait that could not be stored, unless they have changed since.
+func (s *Incidents) again(all []incident.Incident) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range all {
+		if _, newer := s.waiting[i.ID]; !newer {
+			s.waiting[i.ID] = i
+		}
+	}
+	signal(s.more)
 }
 
 // due returns the incidents that ended and are not diagnosed.
@@ -238,21 +281,50 @@ func (s *Incidents) due() []incident.Incident {
 	return all
 }
 
-// diagnose judges the worst minute of incidents that ended, from what was stored.
-func (s *Incidents) diagnose(ctx context.Context, all []incident.Incident) {
-	for _, i := range all {
-		from, to := i.WorstMinute()
-		id, err := s.past(ctx, i.Target, i.ID, from, to)
-		if ctx.Err() != nil {
+// judge diagnoses the worst minute of each incident that ended, from what was stored, until ctx ends: one at a time,
+// for each reads a lot.
+func (s *Incidents) judge(ctx context.Context) {
+	for {
+		select {
+		case <-s.over:
+		case <-ctx.Done():
 			return
 		}
-		if err != nil {
-			s.log.Info("The worst minute of an incident was not diagnosed", "target", i.Target, "incident", i.ID,
-				"why", err)
-			continue
+		for _, i := range s.due() {
+			if s.diagnose(ctx, i); ctx.Err() != nil {
+				return
+			}
 		}
-		i.Diagnosis = id
-		s.add(i, false)
+	}
+}
+
+// diagnose judges the worst minute of an incident, once its query classes are stored.
+func (s *Incidents) diagnose(ctx context.Context, i incident.Incident) {
+	defer func() {
+		// What one server's data has must not end the watching of all.
+		if p := recover(); p != nil {
+			s.log.Error("The diagnosis of an incident failed", "target", i.Target, "incident", i.ID, "error", p,
+				"stack", string(debug.Stack()))
+		}
+	}()
+	from, to := i.WorstMinute()
+	stored := to.Truncate(time.Minute).Add(time.Minute + classesLate)
+	if !wait(ctx, min(stored.Sub(clock.Now()), 2*time.Minute)) { // less, unless the clock was set
+		return
+	}
+	id, err := s.past(ctx, i.Target, i.ID, from, to)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		s.log.Info("The worst minute of an incident was not diagnosed", "target", i.Target, "incident", i.ID,
+			"why", err)
+		return
+	}
+	i.Diagnosis = id
+	s.add(i, false)
+	if err := s.ledger.Diagnoses.Forget(ctx, i.Target, keptBackground, clock.Now().Add(-lifeWindow)); err != nil {
+		s.trouble.say(s.log, "old diagnoses of "+i.Target+" were not deleted", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -98,6 +99,14 @@ func TestIncidentOfTarget(t *testing.T) {
 	eventually(t, "some of its seconds are kept", func() bool {
 		d, err := v.Incidents.Detail(ctx, i.ID)
 		return err == nil && len(d.Kept) > 3 && len(d.Events) == 2
+	})
+
+	// What a user's diagnosis finds now belongs to it.
+	x, err := v.Diagnoses.Diagnose(ctx, "shop", "ann", family.Look{Window: family.MinWindow})
+	looked := finished(t, v, x, err)
+	eventually(t, "it has the findings of a diagnosis", func() bool {
+		i = newest()
+		return slices.ContainsFunc(i.Findings, func(f incident.Finding) bool { return f.Diagnosis == looked.Result })
 	})
 
 	// What is on the disk now is what a kill -9 leaves.
@@ -228,5 +237,58 @@ func TestNewFindingIsIncident(t *testing.T) {
 	if len(i.Conditions) > 0 || len(i.Findings) == 0 || !i.Findings[0].New || i.Findings[0].Diagnosis == "" ||
 		i.Title == "" {
 		t.Errorf("%+v", i)
+	}
+}
+
+// TestIncidentsAreStoredWhileOneIsJudged: a diagnosis from stored data that takes long holds up neither the storing of
+// other incidents nor the end of the service. What could not be stored waits.
+func TestIncidentsAreStoredWhileOneIsJudged(t *testing.T) {
+	a := alone(t)
+	v, err := New(t.Context(), a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	s := v.Incidents
+	begun := make(chan string, 10)
+	s.past = func(ctx context.Context, _, id string, _, _ time.Time) (string, error) { // one that never comes to an end
+		begun <- id
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	old := time.Now().Add(-time.Hour)
+	i := func(id string) incident.Incident {
+		return incident.Incident{
+			ID: id, Target: "shop", From: old, To: old.Add(time.Minute), Worst: []incident.Second{{At: old}},
+		}
+	}
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() { defer close(done); s.storeAll(end) }()
+	stored := func(id string) {
+		t.Helper()
+		eventually(t, id+" is stored", func() bool { _, err := s.ledger.Incidents.Get(ctx, id); return err == nil })
+	}
+	s.add(i("i-1-shop"), true)
+	if id := <-begun; id != "i-1-shop" {
+		t.Error(id)
+	}
+	s.add(i("i-2-shop"), true)
+	stored("i-2-shop")
+	s.add(i("i-3-shop"), false)
+	stored("i-3-shop")
+	close(end)
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it does not end")
+	}
+
+	if err := v.Close(); err != nil { // states cannot be kept any more
+		t.Fatal(err)
+	}
+	s.add(i("i-4-shop"), false)
+	s.flush(ctx)
+	if _, ok := s.waiting["i-4-shop"]; !ok {
+		t.Error("an incident whose states were not kept is done with")
 	}
 }

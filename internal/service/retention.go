@@ -334,6 +334,8 @@ func keepingOf(kept []app.Kept, o Options) []Keeping {
 			flag, limit = "keep-classes", "max-plans"
 		case "events":
 			limit = "max-events"
+		case "incidents":
+			x.Days, x.Limit = known.Of(ledger.EventAge.Hours()/24), known.Of(float64(ledger.IncidentBytes))
 		case "diagnoses and reports":
 			limit = "max-diagnoses"
 		}

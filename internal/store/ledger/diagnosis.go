@@ -152,11 +152,16 @@ func (s Diagnoses) Newest(ctx context.Context) (map[string]string, error) {
 
 // Forget deletes the background diagnoses of a target from before a moment, but the keep newest and the keep
 // newest that incidents started. One that an entry of the journal was made from stays for good, for it is the entry's
-// window before; so does what a person asked for. Of those that stay the newest keep their snapshots, as many as have
-// room.
+// window before; so does what a person asked for, and what one of the target's newest 500 incidents refers to. Of those
+// that stay the newest keep their snapshots, as many as have room.
 func (s Diagnoses) Forget(ctx context.Context, target string, keep int, before time.Time) error {
 	return s.forget(ctx, target, keep, before, mostSnapshots)
 }
+
+// referred are the ids of the diagnoses that incidents of a target refer to.
+const referred = `WITH newest AS (SELECT doc FROM incident WHERE target = ?1 ORDER BY began DESC LIMIT 500)
+	SELECT coalesce(json_extract(doc, '$.diagnosis'), '') FROM newest
+	UNION SELECT coalesce(json_extract(f.value, '$.diagnosis'), '') FROM newest, json_each(newest.doc, '$.findings') f`
 
 func (s Diagnoses) forget(ctx context.Context, target string, keep int, before time.Time, room int) error {
 	return s.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
@@ -164,8 +169,8 @@ func (s Diagnoses) forget(ctx context.Context, target string, keep int, before t
 			_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
 				SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') AND json_extract(doc, '$.incident') `+incident+`
 				ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)
-				AND at < ?3 AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target,
-				max(0, keep), millis(before))
+				AND at < ?3 AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)
+				AND id NOT IN (`+referred+`)`, target, max(0, keep), millis(before))
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/incident"
 	"github.com/dyno-perf/dyno/internal/journal"
 )
 
@@ -89,6 +90,13 @@ func TestForgetDiagnoses(t *testing.T) {
 		// 4 is needed for its proof
 		t.Fatal(err)
 	}
+	if err := l.Incidents.Put(ctx, []incident.Incident{
+		{ID: "i-1-shop", Target: "shop", From: at, Diagnosis: "d-shop-0"},
+		{ID: "i-2-shop", Target: "shop", From: at, Findings: []incident.Finding{{ID: "f", Diagnosis: "d-shop-1"}}},
+		{ID: "i-3-blog", Target: "blog", From: at, Diagnosis: "d-shop-3"},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for _, before := range []time.Time{at, at.Add(time.Hour)} { // all are newer than the first
 		if err := l.Diagnoses.Forget(ctx, "shop", 3, before); err != nil {
 			t.Fatal(err)
@@ -108,7 +116,7 @@ func TestForgetDiagnoses(t *testing.T) {
 			t.Fatalf("%v %v, want %v", got, err, want)
 		}
 	}
-	f("shop", "d-shop-9", "d-shop-8", "d-shop-7", "d-shop-4", "d-shop-2")
+	f("shop", "d-shop-9", "d-shop-8", "d-shop-7", "d-shop-4", "d-shop-2", "d-shop-1", "d-shop-0")
 	if ds, _ := l.Diagnoses.List(ctx, "blog", 0); len(ds) != 10 {
 		t.Fatalf("another target has %d", len(ds))
 	}

@@ -44,8 +44,11 @@ var expirings = []expiring{
 	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000, ""},
 	{"incident", "began", "TRUE", EventAge, mostIncidents, "target"},
 	{"run", "started", "TRUE", 0, 10_000, ""},
-	{"document", "at", "TRUE", 0, 2_000, ""},
-	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000, ""},
+	{"document", "at", "about = ''", 0, 2_000, ""},
+	{
+		"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000,
+		"target",
+	},
 }
 
 // Expire drops what is too old or too much, with ages counted back from now by a clock.Horizon: call it about once an
@@ -70,10 +73,11 @@ func (l *Ledger) Expire(ctx context.Context, now time.Time) (documents []string,
 	return append(documents, gone...), err
 }
 
-// Bytes that events, and diagnoses together with documents, take by default at most.
+// Bytes that events, and diagnoses together with documents, take by default at most, and incidents always.
 const (
 	EventBytes     = 256 << 20
 	DiagnosisBytes = 2 << 30
+	IncidentBytes  = 64 << 20
 )
 
 // Limit changes how many bytes of events, and of diagnoses together with documents, Expire leaves; 0 stands for
@@ -86,6 +90,7 @@ func (l *Ledger) Limit(events, diagnoses int64) {
 // What is bounded in bytes: rows with their target, time and size. What entries of the journal were made from, and what
 // is about them, stays with them.
 const (
+	incidentRows  = "SELECT 'incident' AS what, id, target, began AS at, octet_length(doc) AS n FROM incident"
 	eventRows     = "SELECT 'event' AS what, id, target, at, octet_length(doc) AS n FROM event"
 	diagnosisRows = "SELECT 'diagnosis' AS what, id, target, at, octet_length(doc) + " +
 		"coalesce(octet_length(snapshot), 0) AS n FROM diagnosis WHERE id NOT IN (SELECT coalesce(json_extract(doc, " +
@@ -101,6 +106,7 @@ func (l *Ledger) shrink(ctx context.Context) (documents []string, err error) {
 			most int64
 		}{
 			{eventRows, cmp.Or(l.mostEvents.Load(), EventBytes)},
+			{incidentRows, IncidentBytes},
 			{diagnosisRows, cmp.Or(l.mostDiagnoses.Load(), DiagnosisBytes)},
 		} {
 			uses, err := usesOf(ctx, tx, x.rows)
@@ -164,7 +170,7 @@ func usesOf(ctx context.Context, tx *sql.Tx, of string) (map[string]int64, error
 
 // Usage is what a kind of rows takes, without the file's own structures.
 type Usage struct {
-	Kind   string // "events", "diagnoses and reports", "journal"
+	Kind   string // "events", "incidents", "diagnoses and reports", "journal"
 	Bytes  int64
 	Rows   int64
 	Oldest time.Time
@@ -180,6 +186,7 @@ func (l *Ledger) Usage(ctx context.Context) ([]Usage, error) {
 	var all []Usage
 	for _, x := range [][2]string{
 		{"events", eventRows},
+		{"incidents", incidentRows},
 		{"diagnoses and reports", diagnosisRows},
 		{"journal", "SELECT planned AS at, octet_length(doc) AS n FROM entry"},
 	} {

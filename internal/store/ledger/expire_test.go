@@ -32,6 +32,7 @@ func TestExpire(t *testing.T) {
 	ok(t, l.Events.PutAll(ctx, es))
 	for i := range 5 {
 		ok(t, l.Documents.Put(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", "", []byte("{}")))
+		ok(t, l.Documents.Put(ctx, "proof", fmt.Sprintf("p-%d", i), "shop", "a-1", []byte("{}"))) // stays
 	}
 	left := func(want int) {
 		t.Helper()

@@ -32,5 +32,6 @@ CREATE TABLE ignored (target TEXT NOT NULL, finding TEXT NOT NULL, doc TEXT NOT 
 `, Added: `
 CREATE TABLE IF NOT EXISTS incident (id TEXT PRIMARY KEY, target TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS incident_target ON incident (target, began);
+CREATE INDEX IF NOT EXISTS incident_began ON incident (began);
 `,
 }

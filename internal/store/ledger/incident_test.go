@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,6 +82,11 @@ func TestIncidents(t *testing.T) {
 	f("shop", 21, 29, 0)
 	f("", 0, 60, 2, "i-c-till", "i-b-shop")
 
+	kinds, err := l.Usage(ctx)
+	if i := slices.IndexFunc(kinds, func(u Usage) bool { return u.Kind == "incidents" }); err != nil || i < 0 ||
+		kinds[i].Rows != 3 || kinds[i].Bytes == 0 || !kinds[i].Oldest.Equal(minute(10)) {
+		t.Errorf("usage: %+v, %v", kinds, err)
+	}
 	rule := []expiring{{"incident", "began", "TRUE", EventAge, 1, "target"}}
 	if _, err := l.expire(ctx, minute(30), rule); err != nil {
 		t.Fatal(err)

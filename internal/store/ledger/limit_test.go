@@ -70,6 +70,9 @@ func TestLimit(t *testing.T) {
 	kinds, err := l.Usage(ctx)
 	ok(t, err)
 	for _, k := range kinds {
+		if k.Kind == "incidents" { // there are none
+			continue
+		}
 		if k.Kind != "journal" && (k.Bytes > 40_000 || k.Bytes < 30_000) || k.Rows == 0 {
 			t.Errorf("%+v", k)
 		}

@@ -17,6 +17,7 @@ const about: Record<string, string> = {
   plans: 'execution plans when they change',
   examples: 'examples of statements',
   events: 'restarts, changes, incidents, notes',
+  incidents: 'what went wrong: conditions and findings, with begin and end',
   'diagnoses and reports': 'diagnoses with their snapshots, reports',
   journal: 'actions with their undo: never deleted',
   ledger: 'targets, runs, the file itself',

@@ -147,29 +147,46 @@ func (p archive) window(ctx context.Context, target string, from, to time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	if x.Events, err = p.ledger.Events.List(ctx, target, x.From, x.To); err != nil {
-		return nil, err
+	return x, p.fill(ctx, x, classes)
+}
+
+// fill adds to a window with its classes what else was observed in it.
+func (p archive) fill(ctx context.Context, x *snapshot.Snapshot, classes source.Source) error {
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From, x.To.Add(toldLate))
+	if err != nil {
+		return err
+	}
+	var later []event.Event
+	for _, e := range all {
+		if e.At.After(x.To) {
+			later = append(later, e)
+		} else {
+			x.Events = append(x.Events, e)
+		}
 	}
 	if err := p.addMoments(ctx, x); err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.whole(x); err != nil {
-		return nil, err
+	if err := p.whole(x, later); err != nil {
+		return err
 	}
 	if x.Target.Flavor == "" { // the states of then have expired
 		known, _, err := p.facts(ctx, x)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if known != nil {
 			x.Target.Flavor, x.Target.Version = known.Target.Flavor, known.Target.Version
 		}
 	}
 	if err := p.addSeries(ctx, x); err != nil {
-		return nil, err
+		return err
 	}
-	x.Sources = append(x.Sources, classes)
-	return x, p.addExamples(ctx, x)
+	if err := p.statesGone(ctx, x); err != nil {
+		return err
+	}
+	x.Sources = append(x.Sources, classSources(x, classes)...)
+	return p.addExamples(ctx, x)
 }
 
 // snapshot makes one value of all that is stored of a window, see window, and of what is stored of the server from
@@ -248,6 +265,9 @@ func (p archive) addClasses(ctx context.Context, x *snapshot.Snapshot) (source.S
 func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	for i := range x.Classes[:min(len(x.Classes), pastPlans)] { // the most time first
 		c := &x.Classes[i]
+		if c.Example != "" { // of the window itself
+			continue
+		}
 		all, err := p.history.Samples(ctx, x.Target.Name, c.ID)
 		if err != nil {
 			return err
@@ -262,9 +282,22 @@ func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	return nil
 }
 
+// That another server answers is seen by its settings, which are read every 10 s: the event comes up to toldLate after
+// it, and its text begins with anotherServer.
+const (
+	toldLate      = 15 * time.Second
+	anotherServer = "another server"
+)
+
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
-// that was set, a time of which nothing was read.
-func (p archive) whole(x *snapshot.Snapshot) error {
+// that was set, a time of which nothing was read. later are events soon after it.
+func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
+	for _, e := range later {
+		if e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer) {
+			return unfit("%s: seen at %s, and perhaps so in the window: choose one that ends %s before it, or begins "+
+				"after it", e.Text, local(e.At), toldLate)
+		}
+	}
 	for _, e := range x.Events {
 		inside := e.At.After(x.From) && e.At.Before(x.To)
 		switch {
@@ -435,42 +468,6 @@ func falls(s metric.Series) (at int64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// sourcesOf says which sources of metrics gave something in the window: how they fared is stored with what they gave,
-// and why one gave nothing with the states.
-func sourcesOf(all []metric.Series, moments []state.State) (out []source.Source) {
-	for _, s := range all {
-		name := s.Labels.Get("source")
-		if s.Name != "dyno_scrape_success" || name == "" {
-			continue
-		}
-		src := source.Source{Name: source.Name(name), State: source.Failed, Reason: "it failed during the window"}
-		ok := 0
-		for _, p := range s.Points {
-			if p.Value > 0 {
-				ok++
-			}
-		}
-		if src.Reads = ok; ok > 0 {
-			src.State, src.Reason = source.OK, ""
-		}
-		if ok < len(s.Points) {
-			for _, m := range moments {
-				for _, y := range m.Sources {
-					if y.Name == src.Name && y.Reason != "" {
-						src.State, src.Reason, src.Fix = y.State, y.Reason, y.Fix
-					}
-				}
-			}
-		}
-		if ok == 1 {
-			src.State, src.Reason = source.Failed, "it answered only once in the window, and a rate needs two samples"
-		}
-		out = append(out, src)
-	}
-	slices.SortFunc(out, func(a, b source.Source) int { return cmp.Compare(a.Name, b.Name) })
-	return out
 }
 
 // settingsOf returns the settings that have a number, as they were at the end of the window.

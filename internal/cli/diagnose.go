@@ -69,8 +69,8 @@ shows one.`,
 			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
 		case o.Window < family.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
-		case at != "" && (from != "" || o.Redact):
-			return usagef("--at diagnoses what is stored of a TARGET: without --from and --redact")
+		case at != "" && from != "":
+			return usagef("--at diagnoses what is stored of a TARGET: without --from")
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
 		}
@@ -84,7 +84,7 @@ shows one.`,
 			if perr != nil {
 				return usagef("--at %s: %v", at, perr)
 			}
-			d, err = judgedPast(c.Context(), e, a[0], begin, begin.Add(o.Window), save)
+			d, err = judgedPast(c.Context(), e, a[0], begin, begin.Add(o.Window), o.Redact, save)
 		} else {
 			d, err = judged(e, c, a, from, save, o, nil)
 		}
@@ -200,14 +200,14 @@ const pastWindow = time.Minute
 
 // judgedPast judges a window that is over from what is stored of it, and keeps the diagnosis.
 func judgedPast(
-	ctx context.Context, e *env, target string, from, to time.Time, save string,
+	ctx context.Context, e *env, target string, from, to time.Time, redact bool, save string,
 ) (d app.Diagnosis, err error) {
 	if save != "" {
 		if err := userfile.Check(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
-	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to); err != nil {
+	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to, redact); err != nil {
 		return d, err
 	}
 	d.Judge()

@@ -93,10 +93,10 @@ func (h findingAPI) diagnose(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if !x.From.IsZero() || !x.To.IsZero() {
-		if x.From.IsZero() || x.To.IsZero() || x.Window != 0 || x.Redact {
-			return nil, fmt.Errorf("%w: from and to go together, without window and redact", errBadRequest)
+		if x.From.IsZero() || x.To.IsZero() || x.Window != 0 {
+			return nil, fmt.Errorf("%w: from and to go together, without window", errBadRequest)
 		}
-		return started(h.diagnoses.Past(r.Context(), x.Target, userOf(r.Context()), x.From, x.To))
+		return started(h.diagnoses.Past(r.Context(), x.Target, userOf(r.Context()), x.From, x.To, x.Redact))
 	}
 	return started(h.diagnoses.Diagnose(r.Context(), x.Target, userOf(r.Context()),
 		family.Look{Window: window, Redact: x.Redact}))

@@ -78,3 +78,6 @@ func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, er
 		Window: o.Window, Top: o.Top, Redact: o.Redact || s.Spec().Redact, Progress: o.Progress, Home: o.Home,
 	})
 }
+
+// Redact implements family.Redacter.
+func (Family) Redact(s *snapshot.Snapshot) { capture.Redact(s) }

@@ -30,10 +30,19 @@ import (
 
 // archive is what is stored of targets, read as a diagnosis reads a target itself.
 type archive struct {
+	app     *app.App
 	series  *series.Store
 	history *history.History
 	ledger  *ledger.Ledger
 	hole    time.Duration // without a reading, in a window that is judged as one; 0 is longestHole
+	redact  bool          // whatever the target says
+}
+
+// redacts reports whether snapshots of a target are to hold no literal: what was stored before that was asked for has
+// some. Of a target that is not in the inventory any more that is not known.
+func (p archive) redacts(ctx context.Context, target string) bool {
+	spec, err := p.app.Locate(ctx, target, &app.Login{})
+	return p.redact || p.app.Redact || err == nil && spec.Redact
 }
 
 // longest returns the longest time without a reading in a window that is judged as one.
@@ -53,9 +62,12 @@ func (e *WindowError) Error() string { return e.Text }
 
 func unfit(format string, args ...any) error { return &WindowError{fmt.Sprintf(format, args...)} }
 
-// Past judges a window that is over, by what was stored of it, in a task whose result is the id of the diagnosis.
+// Past judges a window that is over, by what was stored of it, in a task whose result is the id of the diagnosis. With
+// redact no literal of a statement is in it, as always of a target whose statements are redacted.
 // Errors: *WindowError of a window that cannot be judged as one; other errors of it are the task's.
-func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Time) (task.Task, error) {
+func (s *Diagnoses) Past(
+	ctx context.Context, name, by string, from, to time.Time, redact bool,
+) (task.Task, error) {
 	if _, err := s.app.Locate(ctx, name, &app.Login{}); err != nil {
 		return task.Task{}, err
 	}
@@ -65,7 +77,9 @@ func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Tim
 	return s.tasks.Start(task.Task{
 		Kind: "diagnose", Title: fmt.Sprintf("Diagnose %s, %s", name, spanOf(from, to)), Target: name, By: by,
 	}, func(ctx context.Context, _ progress.Sink, _ func(string)) (string, error) {
-		x, err := s.past.snapshot(ctx, name, from, to)
+		past := s.past
+		past.redact = redact
+		x, err := past.snapshot(ctx, name, from, to)
 		if err != nil {
 			return "", err
 		}
@@ -77,11 +91,11 @@ func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Tim
 }
 
 // PastSnapshot makes the snapshot of a window that is over of what is stored in Dyno's home, whether or not a process
-// is writing there. Errors: *WindowError.
+// is writing there; redact as for Past. Errors: *WindowError.
 func PastSnapshot(
-	ctx context.Context, a *app.App, target string, from, to time.Time,
+	ctx context.Context, a *app.App, target string, from, to time.Time, redact bool,
 ) (x *snapshot.Snapshot, err error) {
-	return archive{}.borrowed(ctx, a, target, from, to)
+	return archive{redact: redact}.borrowed(ctx, a, target, from, to)
 }
 
 // borrowed is PastSnapshot of an archive without stores.
@@ -91,23 +105,35 @@ func (p archive) borrowed(
 	if err := CheckPast(from, to, clock.Now()); err != nil {
 		return nil, err
 	}
+	err = p.borrow(ctx, a, target, from, to, func(p archive) error {
+		x, err = p.snapshot(ctx, target, from, to)
+		return err
+	})
+	return x, err
+}
+
+// borrow opens what is stored in Dyno's home of a window for reading, while f runs.
+func (p archive) borrow(
+	ctx context.Context, a *app.App, target string, from, to time.Time, f func(archive) error,
+) (err error) {
+	p.app = a
 	if p.ledger, err = a.Ledger(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	b, err := series.Borrow(ctx, a.SeriesDir(), from.Add(-minuteLong).UnixMilli(), to.Add(minuteLong).UnixMilli())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, neverWatched(target)
+		return neverWatched(target)
 	case err != nil:
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	p.series = b.Store
 	if p.history, err = history.Open(ctx, a.HistoryPath(), history.Options{}); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.history.Close()) }()
-	return p.snapshot(ctx, target, from, to)
+	return f(p)
 }
 
 func neverWatched(target string) error {
@@ -206,6 +232,11 @@ func (p archive) snapshot(ctx context.Context, target string, from, to time.Time
 	}
 	if err := p.addPlans(ctx, x); err != nil {
 		return nil, err
+	}
+	if f, ok := app.FamilyOf(x.Target.Flavor); ok && p.redacts(ctx, target) {
+		if r, ok := f.(family.Redacter); ok {
+			r.Redact(x)
+		}
 	}
 	snapshot.Bound(x, 0)
 	return x, nil

@@ -197,7 +197,7 @@ func ask(ctx context.Context, t *target.Target, s *snapshot.Snapshot, o Options)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
 	if o.Redact {
-		redact(s)
+		Redact(s)
 	}
 	return nil
 }
@@ -241,8 +241,8 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	return h
 }
 
-// redact takes everything out of the snapshot that holds values of users.
-func redact(s *snapshot.Snapshot) {
+// Redact takes everything out of the snapshot that holds values of users.
+func Redact(s *snapshot.Snapshot) {
 	for i := range s.Classes {
 		s.Classes[i].Example = ""
 	}
@@ -264,6 +264,9 @@ func redact(s *snapshot.Snapshot) {
 		for j := range s.Tables[i].Triggers {
 			s.Tables[i].Triggers[j].Body = ""
 		}
+	}
+	for i := range s.Events {
+		mysqlsources.RedactEvent(&s.Events[i])
 	}
 }
 

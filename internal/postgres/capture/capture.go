@@ -204,7 +204,7 @@ func observe(ctx context.Context, t Server, o Options) (*snapshot.Snapshot, erro
 	}
 	bound(s, buf.Lost())
 	if o.Redact {
-		redact(s)
+		Redact(s)
 	}
 	o.Progress.Report(progress.Progress{
 		Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true,
@@ -368,8 +368,8 @@ func bound(s *snapshot.Snapshot, lost int) {
 	s.Rest.TimeSec += rest.TimeSec
 }
 
-// redact takes out what may hold values of users: fingerprints hold none.
-func redact(s *snapshot.Snapshot) {
+// Redact takes out what may hold values of users: fingerprints hold none.
+func Redact(s *snapshot.Snapshot) {
 	for i := range s.Plans {
 		s.Plans[i].Raw = ""
 		if s.Plans[i].Error != "" { // the server quotes the statement

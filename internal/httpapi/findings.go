@@ -77,7 +77,7 @@ func (h findingAPI) diagnosis(r *http.Request) (any, error) {
 func (h findingAPI) diagnose(r *http.Request) (any, error) {
 	var x struct {
 		Target string    `json:"target"`
-		Window float64   `json:"window"` // seconds; 0 is the usual ten
+		Window float64   `json:"window"` // seconds to observe; 0: what the watcher read last is diagnosed
 		Redact bool      `json:"redact"`
 		From   time.Time `json:"from"` // with to: a window that is over, diagnosed from stored data
 		To     time.Time `json:"to"`

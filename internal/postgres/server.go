@@ -29,6 +29,7 @@ type Server struct {
 var (
 	_ family.Server     = Server{}
 	_ family.Looker     = Server{}
+	_ family.Asker      = Server{}
 	_ family.Classifier = Server{}
 	_ family.Digester   = Server{}
 )
@@ -76,6 +77,14 @@ func (s Server) Changer() change.Changer { return pgchange.On(s.Target) }
 func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, error) {
 	return capture.Observe(ctx, s.Target, capture.Options{
 		Window: o.Window, Top: o.Top, Redact: o.Redact || s.Spec().Redact, Progress: o.Progress, Home: o.Home,
+	})
+}
+
+// Ask implements family.Asker.
+func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) error {
+	pid, _ := s.LocalPID(ctx)
+	return capture.Ask(ctx, s.Target, x, capture.Options{
+		Top: o.Top, Redact: o.Redact || s.Spec().Redact, Home: o.Home, PID: pid,
 	})
 }
 

@@ -350,7 +350,11 @@ func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 // addSeries adds the samples of the window and the sources that gave them.
 func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error) {
 	from, to := x.From.UnixMilli(), x.To.UnixMilli()
-	r, err := p.series.Reader(from, to)
+	lead, err := p.lead(ctx, x)
+	if err != nil {
+		return err
+	}
+	r, err := p.series.Reader(from-lead, to)
 	if err != nil {
 		return err
 	}
@@ -365,10 +369,8 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	}
 	var all []metric.Series
 	of := []series.Match{{Label: "target", Op: "=", Value: x.Target.Name}}
-	if err := r.Seconds(ctx, from, to, of, func(m metric.Series) {
-		points := slices.DeleteFunc(slices.Clone(m.Points), func(q metric.Point) bool {
-			return math.IsNaN(q.Value) || math.IsInf(q.Value, 0)
-		})
+	if err := r.Seconds(ctx, from-lead, to, of, func(m metric.Series) {
+		points := inWindow(m, from)
 		if len(points) == 0 {
 			return
 		}
@@ -390,7 +392,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	} else if len(all) == 0 {
 		return p.nothing(ctx, x)
 	}
-	x.Sources = append(x.Sources, sourcesOf(all, x.Moments)...)
+	x.Sources = append(x.Sources, sourcesOf(all, x.Moments, from)...)
 	x.Variables = settingsOf(all, app.FiguresOf(x.Target.Flavor).Names().Settings)
 	var fell []string
 	all = slices.DeleteFunc(all, func(s metric.Series) bool {
@@ -422,6 +424,44 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	})
 	x.Series = all
 	return nil
+}
+
+// longestLead is a little more than the time between two readings of the source that is read most seldom of those that
+// judgement draws on.
+const longestLead = 65 * time.Second
+
+// lead returns how long before a window a sample may be that a rate of the window begins with, milliseconds: nothing is
+// known to have happened in between that makes counters begin anew.
+func (p archive) lead(ctx context.Context, x *snapshot.Snapshot) (int64, error) {
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From.Add(-longestLead), x.From)
+	lead := longestLead
+	for _, e := range all {
+		if e.Target == "" || e.Kind != event.Restart && e.Kind != event.Gap {
+			continue
+		}
+		end := e.At
+		if e.Until.After(end) {
+			end = e.Until
+		}
+		lead = min(lead, max(0, x.From.Sub(end)))
+	}
+	return lead.Milliseconds(), err
+}
+
+// inWindow returns the points of a series from a moment on. Of a counter that was read only once since, and of what
+// says whether a source was read, the one before it is among them: without it there were no rate.
+func inWindow(m metric.Series, from int64) []metric.Point {
+	points := slices.DeleteFunc(slices.Clone(m.Points), func(q metric.Point) bool {
+		return math.IsNaN(q.Value) || math.IsInf(q.Value, 0)
+	})
+	i := slices.IndexFunc(points, func(q metric.Point) bool { return q.At >= from })
+	switch {
+	case i < 0:
+		return nil
+	case i > 0 && i == len(points)-1 && (m.Kind == metric.Counter || m.Name == scrapeSuccess):
+		i--
+	}
+	return points[i:]
 }
 
 // nothing says that nothing is stored of a window, or of its target.

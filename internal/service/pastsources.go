@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
@@ -16,9 +17,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
-// sourcesOf says which sources of metrics gave something in the window: how they fared is stored with what they gave,
-// and why one gave nothing with the states.
-func sourcesOf(all []metric.Series, moments []state.State) (out []source.Source) {
+// sourcesOf says which sources of metrics gave something in the window, which begins at from: how they fared is stored
+// with what they gave, and why one gave nothing with the states.
+func sourcesOf(all []metric.Series, moments []state.State, from int64) (out []source.Source) {
 	for _, s := range all {
 		name := s.Labels.Get("source")
 		if s.Name != scrapeSuccess || name == "" {
@@ -43,7 +44,10 @@ func sourcesOf(all []metric.Series, moments []state.State) (out []source.Source)
 				}
 			}
 		}
-		if ok == 1 {
+		switch first := s.Points[0].At; {
+		case ok == 2 && first < from:
+			src.Reason = "it was read once in the window: its rates begin at " + local(time.UnixMilli(first)) + ", before it"
+		case ok == 1:
 			src.State, src.Reason = source.Failed, "it answered only once in the window, and a rate needs two samples"
 		}
 		out = append(out, src)

@@ -14,7 +14,7 @@ import (
 func TestBorrowedIsTidied(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "series")
-	make := func(name string, age time.Duration) string {
+	place := func(name string, age time.Duration) string {
 		t.Helper()
 		d := filepath.Join(home, borrowPrefix+name)
 		at := time.Now().Add(-age)
@@ -29,7 +29,7 @@ func TestBorrowedIsTidied(t *testing.T) {
 			t.Errorf("%s: %v", d, err)
 		}
 	}
-	old, young, used := make("old", 2*time.Hour), make("young", time.Minute), make("used", 0)
+	old, young, used := place("old", 2*time.Hour), place("young", time.Minute), place("used", 0)
 	lock, err := acquire(used)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestBorrowedIsTidied(t *testing.T) {
 	if err := lock.Close(); err != nil { // as a kill does
 		t.Fatal(err)
 	}
-	old = make("older", 2*time.Hour)
+	old = place("older", 2*time.Hour)
 	now := time.Now().UnixMilli()
 	b, err := Borrow(t.Context(), dir, now-1000, now)
 	if err != nil {

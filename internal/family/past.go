@@ -3,6 +3,7 @@ package family
 import (
 	"context"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -25,6 +26,11 @@ type Tidier interface {
 // the order in which the windows of classes list them.
 type ClassSourced interface {
 	ClassSources() []source.Name
+}
+
+// Completer is a Family whose query classes have parts that are not stored. Complete works them out of the rest.
+type Completer interface {
+	Complete(c *class.Class)
 }
 
 // Redacter is a Family whose snapshots may hold values of users. Redact takes them out, as Look does where it is asked

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -87,6 +88,9 @@ func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) er
 		Top: o.Top, Redact: o.Redact || s.Spec().Redact, Home: o.Home, PID: pid,
 	})
 }
+
+// Complete implements family.Completer.
+func (Family) Complete(c *class.Class) { capture.Complete(c) }
 
 // Redact implements family.Redacter.
 func (Family) Redact(s *snapshot.Snapshot) { capture.Redact(s) }

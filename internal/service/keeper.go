@@ -224,7 +224,10 @@ func (s *keeper) classes(ctx context.Context, m *member, w ClassWindow) {
 	}
 	set := stepped(w.From, w.To, w.Took)
 	m.hear(w, set)
-	if set || !m.minute.follows(w) {
+	m.counting.Lock()
+	follows := m.minute.follows(w)
+	m.counting.Unlock()
+	if set || !follows {
 		s.flush(m)
 	}
 	if set { // on which side of the step its statements ran is not known

@@ -205,6 +205,13 @@ func (p archive) fill(ctx context.Context, x *snapshot.Snapshot, classes source.
 			x.Target.Flavor, x.Target.Version = known.Target.Flavor, known.Target.Version
 		}
 	}
+	if f, ok := app.FamilyOf(x.Target.Flavor); ok {
+		if f, ok := f.(family.Completer); ok {
+			for i := range x.Classes {
+				f.Complete(&x.Classes[i])
+			}
+		}
+	}
 	if err := p.addSeries(ctx, x); err != nil {
 		return err
 	}

@@ -284,15 +284,20 @@ func (x *statements) classesOf(grown counts, texts map[entry]textOf) (out []clas
 	return out, lost
 }
 
+// Complete fills in what follows from the fingerprint of a class.
+func Complete(c *class.Class) {
+	if p := pgtext.Parsable(c.Fingerprint); p != c.Fingerprint {
+		c.Parsable = p
+	}
+}
+
 func asClass(fingerprint string, n count) class.Class {
 	c := class.Class{
 		ID: class.ID(fingerprint), Fingerprint: fingerprint, Origin: class.PgStatStatements,
 		Count: uint64(n.calls), TimeSec: n.ms / 1000,
 		Pages: unsigned(n.pages), PagesRead: unsigned(n.read),
 	}
-	if p := pgtext.Parsable(fingerprint); p != fingerprint {
-		c.Parsable = p
-	}
+	Complete(&c)
 	switch verb, rest, _ := strings.Cut(fingerprint, " "); verb {
 	case "select", "values", "table":
 		c.RowsSent = unsigned(n.rows)

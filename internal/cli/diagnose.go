@@ -36,8 +36,8 @@ func newDiagnoseCommand(e *env) *cobra.Command {
 		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
 With --at the window is a past one that begins then, and comes from what "dyno serve" stored, whether or not it or the server
 runs: at most 10 minutes, 1 minute unless --window says otherwise, widened to full minutes. What is not of it is said.
-With --recent the window is the last minute that "dyno serve" stored, and the server is asked only for what is not stored, such
-as plans: it is not observed a second time, and the window ended up to two minutes ago.
+With --recent the window is the last minute that "dyno serve" stored, which ended up to two minutes ago, and the
+server is asked only for what is not stored, such as plans.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
 JSON has one finding per line, and none if there are no findings. ls lists the stored diagnoses, newest first: dyno report ID
 shows one.`,
@@ -49,7 +49,8 @@ shows one.`,
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	f.StringVar(&at, "at", "", "diagnose the stored window that begins then: 03:12 (the last time it was), 2h (ago), "+
 		"'2026-11-21 14:00:00' (local time), or RFC 3339")
-	f.BoolVar(&recent, "recent", false, "diagnose the last minute that dyno serve stored instead of observing the server")
+	f.BoolVar(&recent, "recent", false, "diagnose the last minute that dyno serve stored instead of observing the "+
+		"server")
 	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, "+
@@ -75,7 +76,8 @@ shows one.`,
 		case at != "" && from != "":
 			return usagef("--at diagnoses what is stored of a TARGET: without --from")
 		case recent && (at != "" || from != "" || f.Changed("window")):
-			return usagef("--recent diagnoses the last minute that is stored of a TARGET: without --at, --from and --window")
+			return usagef("--recent diagnoses the last minute that is stored of a TARGET: without --at, --from and " +
+				"--window")
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
 		}

@@ -46,7 +46,8 @@ func RecentSnapshot(
 	ctx context.Context, a *app.App, target string, t family.Server, o family.Look,
 ) (x *snapshot.Snapshot, err error) {
 	if _, ok := t.(family.Asker); !ok || t.Spec().Redact {
-		return nil, unfit("plans of %s can be asked for only while its statements are observed: without --recent", target)
+		return nil, unfit("plans of %s can be asked for only while its statements are observed: without --recent",
+			target)
 	}
 	now := clock.Now()
 	err = archive{}.borrow(ctx, a, target, now.Add(-2*minuteLong), now, func(p archive) error {
@@ -54,8 +55,8 @@ func RecentSnapshot(
 		return err
 	})
 	if err == nil && x == nil {
-		err = unfit("no minute of %s that ended in the last %s is stored as a whole: `dyno serve` stores them while it "+
-			"watches it. Without --recent it is observed now", target, minuteLong)
+		err = unfit("no minute of %s that ended in the last %s is stored as a whole: `dyno serve` stores them while "+
+			"it watches it. Without --recent it is observed now", target, minuteLong)
 	}
 	return x, err
 }
@@ -181,7 +182,7 @@ func (m *member) deaf(l *listener) {
 	delete(m.listeners, l)
 }
 
-// hear hands a window to those who listen. One in which the clock was set is of no use: they begin anew.
+// hear hands a window to those who listen. One in which the clock was set is of no use: they start again.
 func (m *member) hear(w ClassWindow, set bool) {
 	m.counting.Lock()
 	defer m.counting.Unlock()

@@ -438,7 +438,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 const longestLead = 65 * time.Second
 
 // lead returns how long before a window a sample may be that a rate of the window begins with, milliseconds: nothing is
-// known to have happened in between that makes counters begin anew.
+// known to have happened in between that sets counters back.
 func (p archive) lead(ctx context.Context, x *snapshot.Snapshot) (int64, error) {
 	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From.Add(-longestLead), x.From)
 	lead := longestLead

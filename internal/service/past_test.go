@@ -78,7 +78,9 @@ func TestPast(t *testing.T) {
 			x.Past == nil || !x.Past.Facts.Equal(live.Snapshot.To) {
 			t.Errorf("judged %s of %+v, %+v", spanOf(x.From, x.To), x.Target, x.Past)
 		}
-		for _, n := range []source.Name{source.Digests, source.Samples, source.Locks, source.GlobalStatus, source.Variables, source.Tables} {
+		for _, n := range []source.Name{
+			source.Digests, source.Samples, source.Locks, source.GlobalStatus, source.Variables, source.Tables,
+		} {
 			if y := x.Source(n); y.State != source.OK {
 				t.Errorf("source %+v", y)
 			}

@@ -206,7 +206,8 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 		src.Reason += fmt.Sprintf("; %d of them were read within %s after the window", later, planOfOne)
 	}
 	if old > 0 {
-		src.Reason += fmt.Sprintf("; %d of them were read last before the window, the earliest at %s", old, local(oldest))
+		src.Reason += fmt.Sprintf("; %d of them were read last before the window, the earliest at %s", old,
+			local(oldest))
 	}
 	x.Sources = append(x.Sources, src)
 	return p.addTables(ctx, x, with)
@@ -300,7 +301,8 @@ func (p archive) addTables(ctx context.Context, x *snapshot.Snapshot, plans []pl
 		when = "from " + local(first) + " to " + local(last)
 	}
 	s := &x.Sources[i]
-	s.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %d read with the plan of a class, %s", s.Reason, len(read), when), "; ")
+	s.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %d read with the plan of a class, %s", s.Reason, len(read), when),
+		"; ")
 	if changed > 0 {
 		s.Reason += fmt.Sprintf("; %d of these were changed between then and the window", changed)
 	}

@@ -46,7 +46,8 @@ func sourcesOf(all []metric.Series, moments []state.State, from int64) (out []so
 		}
 		switch first := s.Points[0].At; {
 		case ok == 2 && first < from:
-			src.Reason = "it was read once in the window: its rates begin at " + local(time.UnixMilli(first)) + ", before it"
+			src.Reason = "it was read once in the window: its rates begin before it, at " +
+				local(time.UnixMilli(first))
 		case ok == 1:
 			src.State, src.Reason = source.Failed, "it answered only once in the window, and a rate needs two samples"
 		}
@@ -91,8 +92,8 @@ func (p archive) statesGone(ctx context.Context, x *snapshot.Snapshot) error {
 				Name: n, State: source.Missing, Reason: "the states of this time are not stored any more",
 			}
 		default:
-			s.Reason = "only the worst seconds of an incident are still stored as states: averages over samples are of " +
-				"these seconds"
+			s.Reason = "only the worst seconds of an incident are still stored as states: averages over samples are " +
+				"of these seconds"
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ func TestClassSources(t *testing.T) {
 		}
 		for i, got := range classSources(x, of) {
 			w := want[i]
-			if got.Name != w.Name || got.State != w.State || got.Fix != w.Fix || !strings.Contains(got.Reason, w.Reason) {
+			if got.Name != w.Name || got.State != w.State || got.Fix != w.Fix ||
+				!strings.Contains(got.Reason, w.Reason) {
 				t.Errorf("%s: %+v, want %+v", name, got, w)
 			}
 		}
@@ -118,7 +119,8 @@ func TestTableTimes(t *testing.T) {
 func TestOtherServerNoticedLate(t *testing.T) {
 	x := &snapshot.Snapshot{From: periodNoon, To: periodNoon.Add(time.Minute)}
 	e := event.Event{
-		At: x.To.Add(8 * time.Second), Target: "shop", Kind: event.Restart, Text: "another server answers: b instead of a",
+		At: x.To.Add(8 * time.Second), Target: "shop", Kind: event.Restart,
+		Text: "another server answers: b instead of a",
 	}
 	if err := (archive{}).whole(x, []event.Event{e}); err == nil || !strings.Contains(err.Error(), e.Text) {
 		t.Errorf("a failover: %v", err)

@@ -363,9 +363,10 @@ func OnlyPinned(ctx context.Context, h *History, target string, from, to time.Ti
 		return false, wrap(op, h.path, err)
 	}
 	var pinned, others bool
-	err = h.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pinned WHERE target = ?1 AND at >= ?2 AND at <= ?3), "+
-		"EXISTS (SELECT 1 FROM state WHERE target = ?1 AND at >= ?2 AND at <= ?3) OR "+
-		"EXISTS (SELECT 1 FROM pack WHERE target = ?1 AND last >= ?2 AND first <= ?3)", id, first, last).
+	err = h.db.QueryRowContext(ctx, `SELECT
+		EXISTS (SELECT 1 FROM pinned WHERE target = ?1 AND at >= ?2 AND at <= ?3),
+		EXISTS (SELECT 1 FROM state WHERE target = ?1 AND at >= ?2 AND at <= ?3) OR
+		EXISTS (SELECT 1 FROM pack WHERE target = ?1 AND last >= ?2 AND first <= ?3)`, id, first, last).
 		Scan(&pinned, &others)
 	return pinned && !others, wrap(op, h.path, err)
 }

@@ -3,11 +3,13 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -133,7 +135,9 @@ func (p archive) asked(
 	}
 	err := p.fill(ctx, x, classes)
 	var unfit *WindowError
-	if errors.As(err, &unfit) || err == nil && !classed(x) {
+	// The time before a change of Dyno's must not make a finding look as if the change had done nothing.
+	changed := func(e event.Event) bool { return e.Target != "" && e.Kind == event.Action }
+	if errors.As(err, &unfit) || err == nil && (!classed(x) || slices.ContainsFunc(x.Events, changed)) {
 		return nil, nil
 	}
 	if err != nil {

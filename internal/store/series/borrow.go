@@ -20,8 +20,8 @@ const borrowPrefix = "series-read-"
 // Borrow opens what the store in dir has between two moments (Unix milliseconds) for reading, also while another
 // process writes it, and changes nothing of it: the files that are complete are linked into a directory beside the
 // store, and the others copied. There are no minutes in it. Close of the store that is returned removes the directory;
-// one that a dead process left is removed by the next Borrow, and when the store is opened. A directory without a store is
-// fs.ErrNotExist.
+// one that a dead process left is removed by the next Borrow, and when the store is opened. A directory without a store
+// is fs.ErrNotExist.
 func Borrow(ctx context.Context, dir string, from, to int64) (*Borrowed, error) {
 	if _, err := os.Stat(filepath.Join(dir, versionFile)); err != nil {
 		return nil, failed("read", dir, err)

@@ -121,6 +121,11 @@ func (p archive) recent(
 	if now.Sub(x.To) > minuteLong || x.To.Sub(x.From) < leastRead {
 		return nil, nil
 	}
+	since, err := p.ledger.Events.List(ctx, name, x.To, now)
+	restarted := func(e event.Event) bool { return e.Target != "" && e.Kind == event.Restart }
+	if err != nil || slices.ContainsFunc(since, restarted) { // what answers now is not what was read
+		return nil, err
+	}
 	return p.asked(ctx, x, src, t, o)
 }
 

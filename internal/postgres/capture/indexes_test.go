@@ -3,6 +3,7 @@ package capture_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/postgres/capture"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/judged"
+	"github.com/dyno-perf/dyno/test/pgserver"
 )
 
 // each runs a query and reads its rows.

@@ -62,8 +62,8 @@ type member struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	waits   lockwait.Follower // used by the goroutine that reads the target
-	timed   timed   // of the goroutine that reads classes
-	planner planner // of the goroutine that plans
+	timed   timed             // of the goroutine that reads classes
+	planner planner           // of the goroutine that plans
 
 	detector incident.Detector // of the goroutine that reads
 	whole    tracked           // its incidents

@@ -27,7 +27,7 @@ import (
 
 func newDiagnoseCommand(e *env) *cobra.Command {
 	var from, save, failOn, at string
-	var why bool
+	var why, recent bool
 	o := family.Look{Progress: nil}
 	c := &cobra.Command{
 		Use: "diagnose TARGET | ls [TARGET]",
@@ -36,6 +36,8 @@ func newDiagnoseCommand(e *env) *cobra.Command {
 		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
 With --at the window is a past one that begins then, and comes from what "dyno serve" stored, whether or not it or the server
 runs: at most 10 minutes, 1 minute unless --window says otherwise, widened to full minutes. What is not of it is said.
+With --recent the window is the last minute that "dyno serve" stored, which ended up to two minutes ago, and the
+server is asked only for what is not stored, such as plans.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
 JSON has one finding per line, and none if there are no findings. ls lists the stored diagnoses, newest first: dyno report ID
 shows one.`,
@@ -47,6 +49,8 @@ shows one.`,
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	f.StringVar(&at, "at", "", "diagnose the stored window that begins then: 03:12 (the last time it was), 2h (ago), "+
 		"'2026-11-21 14:00:00' (local time), or RFC 3339")
+	f.BoolVar(&recent, "recent", false, "diagnose the last minute that dyno serve stored instead of observing the "+
+		"server")
 	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, "+
@@ -69,14 +73,20 @@ shows one.`,
 			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
 		case o.Window < family.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
-		case at != "" && (from != "" || o.Redact):
-			return usagef("--at diagnoses what is stored of a TARGET: without --from and --redact")
+		case at != "" && from != "":
+			return usagef("--at diagnoses what is stored of a TARGET: without --from")
+		case recent && (at != "" || from != "" || f.Changed("window")):
+			return usagef("--recent diagnoses the last minute that is stored of a TARGET: without --at, --from and " +
+				"--window")
 		case from != "" && save != "":
 			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
 		}
 		var d app.Diagnosis
 		var err error
-		if at != "" {
+		switch {
+		case recent:
+			d, err = judgedRecent(c.Context(), e, a[0], o, save)
+		case at != "":
 			if !f.Changed("window") {
 				o.Window = pastWindow
 			}
@@ -84,8 +94,8 @@ shows one.`,
 			if perr != nil {
 				return usagef("--at %s: %v", at, perr)
 			}
-			d, err = judgedPast(c.Context(), e, a[0], begin, begin.Add(o.Window), save)
-		} else {
+			d, err = judgedPast(c.Context(), e, a[0], begin, begin.Add(o.Window), o.Redact, save)
+		default:
 			d, err = judged(e, c, a, from, save, o, nil)
 		}
 		if err != nil {
@@ -200,14 +210,40 @@ const pastWindow = time.Minute
 
 // judgedPast judges a window that is over from what is stored of it, and keeps the diagnosis.
 func judgedPast(
-	ctx context.Context, e *env, target string, from, to time.Time, save string,
+	ctx context.Context, e *env, target string, from, to time.Time, redact bool, save string,
 ) (d app.Diagnosis, err error) {
 	if save != "" {
 		if err := userfile.Check(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
-	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to); err != nil {
+	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to, redact); err != nil {
+		return d, err
+	}
+	d.Judge()
+	if d, err = (app.Diagnosing{App: e.app}).KeepNew(ctx, d); err != nil {
+		return d, err
+	}
+	return d, saveSnapshot(d.Snapshot, save)
+}
+
+// judgedRecent judges the last minute that is stored of a target with what the server is asked for now, and keeps the
+// diagnosis.
+func judgedRecent(
+	ctx context.Context, e *env, target string, o family.Look, save string,
+) (d app.Diagnosis, err error) {
+	if save != "" {
+		if err := userfile.Check(save); err != nil {
+			return d, fmt.Errorf("save snapshot: %w", err)
+		}
+	}
+	t, err := e.app.Open(ctx, target, e.login)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	o.Home = e.app.Home
+	if d.Snapshot, err = service.RecentSnapshot(ctx, e.app, target, t, o); err != nil {
 		return d, err
 	}
 	d.Judge()

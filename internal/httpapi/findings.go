@@ -77,7 +77,7 @@ func (h findingAPI) diagnosis(r *http.Request) (any, error) {
 func (h findingAPI) diagnose(r *http.Request) (any, error) {
 	var x struct {
 		Target string    `json:"target"`
-		Window float64   `json:"window"` // seconds; 0 is the usual ten
+		Window float64   `json:"window"` // seconds to observe; 0: what the watcher read last is diagnosed
 		Redact bool      `json:"redact"`
 		From   time.Time `json:"from"` // with to: a window that is over, diagnosed from stored data
 		To     time.Time `json:"to"`
@@ -93,10 +93,10 @@ func (h findingAPI) diagnose(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if !x.From.IsZero() || !x.To.IsZero() {
-		if x.From.IsZero() || x.To.IsZero() || x.Window != 0 || x.Redact {
-			return nil, fmt.Errorf("%w: from and to go together, without window and redact", errBadRequest)
+		if x.From.IsZero() || x.To.IsZero() || x.Window != 0 {
+			return nil, fmt.Errorf("%w: from and to go together, without window", errBadRequest)
 		}
-		return started(h.diagnoses.Past(r.Context(), x.Target, userOf(r.Context()), x.From, x.To))
+		return started(h.diagnoses.Past(r.Context(), x.Target, userOf(r.Context()), x.From, x.To, x.Redact))
 	}
 	return started(h.diagnoses.Diagnose(r.Context(), x.Target, userOf(r.Context()),
 		family.Look{Window: window, Redact: x.Redact}))

@@ -487,8 +487,11 @@ func described() []answered {
 		{
 			path: "POST /diagnose", room: "findings",
 			about: "Diagnoses a target in a task, whose result is the id of " +
-				"the diagnosis. With from and to it diagnoses a past window, of 3 s to 10 min, from stored " +
-				"data.",
+				"the diagnosis. With window it observes the target for that long, 3 to 600 seconds. Without, it " +
+				"diagnoses what serve read of the target last, up to a minute and a half, and asks the server only " +
+				"for the rest; a target that has not been watched for long enough is observed for 10 seconds. With " +
+				"from and to it diagnoses a past window, of 3 s to 10 min, from stored data. With redact the " +
+				"diagnosis holds no literal of a statement.",
 			code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 				Target string    `json:"target"`
 				Window float64   `json:"window"`

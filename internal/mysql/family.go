@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/mysql/digestsource"
 	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/panels"
 	"github.com/dyno-perf/dyno/internal/mysql/sources"
@@ -21,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/wire"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
@@ -83,6 +85,9 @@ func (Family) Trust(ctx context.Context, s endpoint.Spec, add, proof bool) (endp
 
 // Sources implements family.Family.
 func (Family) Sources() []scrape.Info { return sources.List() }
+
+// ClassSources implements family.ClassSourced.
+func (Family) ClassSources() []source.Name { return digestsource.Sources() }
 
 // Panels implements family.Family.
 func (Family) Panels() []panel.Panel { return panels.List() }

@@ -9,8 +9,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
+
+// Redact implements family.Redacter.
+func (Family) Redact(s *snapshot.Snapshot) { capture.Redact(s) }
 
 // examples keeps in memory the statements that classes of a redacted server were seen by, for as long as their plans
 // may be asked for: a plan depends on the literals, and what is kept of either has none.

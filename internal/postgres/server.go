@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dyno-perf/dyno/internal/change"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/family"
@@ -29,6 +30,7 @@ type Server struct {
 var (
 	_ family.Server     = Server{}
 	_ family.Looker     = Server{}
+	_ family.Asker      = Server{}
 	_ family.Classifier = Server{}
 	_ family.Digester   = Server{}
 )
@@ -78,3 +80,17 @@ func (s Server) Look(ctx context.Context, o family.Look) (*snapshot.Snapshot, er
 		Window: o.Window, Top: o.Top, Redact: o.Redact || s.Spec().Redact, Progress: o.Progress, Home: o.Home,
 	})
 }
+
+// Ask implements family.Asker.
+func (s Server) Ask(ctx context.Context, x *snapshot.Snapshot, o family.Look) error {
+	pid, _ := s.LocalPID(ctx)
+	return capture.Ask(ctx, s.Target, x, capture.Options{
+		Top: o.Top, Redact: o.Redact || s.Spec().Redact, Home: o.Home, PID: pid,
+	})
+}
+
+// Complete implements family.Completer.
+func (Family) Complete(c *class.Class) { capture.Complete(c) }
+
+// Redact implements family.Redacter.
+func (Family) Redact(s *snapshot.Snapshot) { capture.Redact(s) }

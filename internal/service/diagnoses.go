@@ -115,16 +115,18 @@ const (
 const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
+// Without a window it judges what the target's watcher read last, up to a minute and a half; a target that is not
+// watched, or not for long enough, is observed for app.DefaultWindow.
 func (s *Diagnoses) Diagnose(ctx context.Context, name, by string, o family.Look) (task.Task, error) {
 	login := s.fleet.login(name)
 	if _, err := s.app.Locate(ctx, name, &login); err != nil {
 		return task.Task{}, err
 	}
-	if o.Window == 0 {
-		o.Window = app.DefaultWindow
+	title := "Diagnose " + name
+	if o.Window > 0 {
+		title = fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds())
 	}
-	return s.tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name,
-		o.Window.Seconds()), Target: name, By: by},
+	return s.tasks.Start(task.Task{Kind: "diagnose", Title: title, Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
 			before := s.whole.before(ctx, name)
@@ -159,66 +161,21 @@ func (s *Diagnoses) look(ctx context.Context, name string, o family.Look, d app.
 	if m := s.looks.memories[t.Family()]; m != nil {
 		o.Memory = m.Of(name)
 	}
-	if d.Background && d.Incident == "" {
-		if d.Snapshot, err = s.lastMinute(ctx, name, t, o); err != nil {
-			return d, err
-		}
+	switch {
+	case d.Incident != "":
+		d.Snapshot, err = s.listened(ctx, name, t, o)
+	case o.Window == 0:
+		d.Snapshot, err = s.lastMinute(ctx, name, t, o)
 	}
-	if d.Snapshot == nil {
-		if d.Snapshot, err = looker.Look(ctx, o); err != nil {
-			return d, err
-		}
+	if err == nil && d.Snapshot == nil {
+		o.Window = cmp.Or(o.Window, app.DefaultWindow)
+		d.Snapshot, err = looker.Look(ctx, o)
+	}
+	if err != nil {
+		return d, err
 	}
 	d.Judge()
 	return s.app.KeepNew(ctx, d)
-}
-
-// lastMinute is a snapshot of the last minute that was stored of a target, with what must be asked of the server: it is
-// not observed a second time. Nil: there is no such minute, or its family needs a window of its own.
-func (s *Diagnoses) lastMinute(
-	ctx context.Context, name string, t family.Server, o family.Look,
-) (*snapshot.Snapshot, error) {
-	asker, ok := t.(family.Asker)
-	if !ok || o.Redact || t.Spec().Redact { // what is stored has no statement that a plan can be asked for
-		return nil, nil
-	}
-	now := clock.Now()
-	ws, _, err := s.past.history.Courses(ctx, name, nil, now.Add(-2*minuteLong), now)
-	if err != nil || len(ws) == 0 {
-		return nil, err
-	}
-	const least = 2 * family.MinWindow
-	i := len(ws) - 1
-	to := ws[i].To
-	for i > 0 && to.Sub(ws[i].From) < least { // a watcher that has just begun, or was ended
-		i--
-	}
-	from := ws[i].From
-	if now.Sub(to) > minuteLong || to.Sub(from) < least {
-		return nil, nil
-	}
-	x, err := s.past.window(ctx, name, from, to)
-	var unfit *WindowError
-	if errors.As(err, &unfit) || err == nil && x.Source(source.Digests).State != source.OK {
-		return nil, nil // a window of now is observed in its place
-	}
-	if err != nil {
-		return nil, err
-	}
-	if x.Target.Flavor != t.About().Flavor || x.Target.Version != t.About().Version {
-		return nil, nil // another server than the one that was watched in it
-	}
-	sources := len(x.Sources)
-	if err := asker.Ask(ctx, x, o); err != nil {
-		return nil, err
-	}
-	for i := range x.Sources[sources:] {
-		if y := &x.Sources[sources+i]; y.State == source.OK {
-			y.Reason = strings.TrimPrefix(y.Reason+"; read at "+local(clock.Now())+", after the window", "; ")
-		}
-	}
-	snapshot.Bound(x, 0)
-	return x, nil
 }
 
 // ofIncident judges a window of an incident from what is stored, and returns the id of the diagnosis.
@@ -666,8 +623,11 @@ func (s *Diagnoses) judgeOne(ctx context.Context, name, incident string) (err er
 		return err
 	}
 	before := s.whole.before(ctx, name)
-	d, err := s.look(ctx, name, family.Look{Window: app.DefaultWindow},
-		app.Diagnosis{Background: true, Incident: incident})
+	o := family.Look{}
+	if incident != "" {
+		o.Window = app.DefaultWindow
+	}
+	d, err := s.look(ctx, name, o, app.Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err
 	}

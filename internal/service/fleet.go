@@ -62,9 +62,8 @@ type member struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	waits   lockwait.Follower // used by the goroutine that reads the target
-	minute  minute
-	timed   timed   // of the goroutine that reads classes
-	planner planner // of the goroutine that plans
+	timed   timed             // of the goroutine that reads classes
+	planner planner           // of the goroutine that plans
 
 	detector incident.Detector // of the goroutine that reads
 	whole    tracked           // its incidents
@@ -75,6 +74,10 @@ type member struct {
 
 	fullSince  time.Time // of the goroutine that reads: see lost
 	fullRounds int
+
+	counting  sync.Mutex // guards the following, which the goroutine that reads classes alone changes
+	minute    minute
+	listeners map[*listener]bool
 
 	mu      sync.RWMutex
 	server  string // identity of the one that answered last

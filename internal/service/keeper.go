@@ -137,6 +137,17 @@ type classKey struct {
 
 // add returns the minute when the window ends it: windows end a moment after the whole second they are taken at.
 func (m *minute) add(w ClassWindow) (full minute, ok bool) {
+	m.take(w)
+	if !m.to.Truncate(time.Minute).After(m.from) {
+		return full, false
+	}
+	full = *m
+	*m = minute{}
+	return full, true
+}
+
+// take adds a window.
+func (m *minute) take(w ClassWindow) {
 	if m.classes == nil {
 		m.from, m.classes = w.From, map[classKey]*class.Class{}
 	}
@@ -168,12 +179,6 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 			}
 		}
 	}
-	if !m.to.Truncate(time.Minute).After(m.from) {
-		return full, false
-	}
-	full = *m
-	*m = minute{}
-	return full, true
 }
 
 // texts is what the texts of a class take, bytes.
@@ -218,24 +223,34 @@ func (s *keeper) classes(ctx context.Context, m *member, w ClassWindow) {
 		s.trouble.say(s.log, "figures of the statements of "+m.entry.Name+" were not stored", err)
 	}
 	set := stepped(w.From, w.To, w.Took)
-	if set || !m.minute.follows(w) {
+	m.hear(w, set)
+	m.counting.Lock()
+	follows := m.minute.follows(w)
+	m.counting.Unlock()
+	if set || !follows {
 		s.flush(m)
 	}
 	if set { // on which side of the step its statements ran is not known
 		return
 	}
-	if full, ok := m.minute.add(w); ok {
+	m.counting.Lock()
+	full, ok := m.minute.add(w)
+	m.counting.Unlock()
+	if ok {
 		s.store(ctx, m, full)
 	}
 }
 
 // flush keeps what there is of the last minute; the watcher has ended.
 func (s *keeper) flush(m *member) {
-	if m.minute.classes != nil {
+	m.counting.Lock()
+	rest := m.minute
+	m.minute = minute{}
+	m.counting.Unlock()
+	if rest.classes != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		s.store(ctx, m, m.minute)
-		m.minute = minute{}
+		s.store(ctx, m, rest)
 	}
 }
 

@@ -30,10 +30,19 @@ import (
 
 // archive is what is stored of targets, read as a diagnosis reads a target itself.
 type archive struct {
+	app     *app.App
 	series  *series.Store
 	history *history.History
 	ledger  *ledger.Ledger
 	hole    time.Duration // without a reading, in a window that is judged as one; 0 is longestHole
+	redact  bool          // whatever the target says
+}
+
+// redacts reports whether snapshots of a target are to hold no literal: what was stored before that was asked for has
+// some. Of a target that is not in the inventory any more that is not known.
+func (p archive) redacts(ctx context.Context, target string) bool {
+	spec, err := p.app.Locate(ctx, target, &app.Login{})
+	return p.redact || p.app.Redact || err == nil && spec.Redact
 }
 
 // longest returns the longest time without a reading in a window that is judged as one.
@@ -53,9 +62,12 @@ func (e *WindowError) Error() string { return e.Text }
 
 func unfit(format string, args ...any) error { return &WindowError{fmt.Sprintf(format, args...)} }
 
-// Past judges a window that is over, by what was stored of it, in a task whose result is the id of the diagnosis.
+// Past judges a window that is over, by what was stored of it, in a task whose result is the id of the diagnosis. With
+// redact no literal of a statement is in it, as always of a target whose statements are redacted.
 // Errors: *WindowError of a window that cannot be judged as one; other errors of it are the task's.
-func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Time) (task.Task, error) {
+func (s *Diagnoses) Past(
+	ctx context.Context, name, by string, from, to time.Time, redact bool,
+) (task.Task, error) {
 	if _, err := s.app.Locate(ctx, name, &app.Login{}); err != nil {
 		return task.Task{}, err
 	}
@@ -65,7 +77,9 @@ func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Tim
 	return s.tasks.Start(task.Task{
 		Kind: "diagnose", Title: fmt.Sprintf("Diagnose %s, %s", name, spanOf(from, to)), Target: name, By: by,
 	}, func(ctx context.Context, _ progress.Sink, _ func(string)) (string, error) {
-		x, err := s.past.snapshot(ctx, name, from, to)
+		past := s.past
+		past.redact = redact
+		x, err := past.snapshot(ctx, name, from, to)
 		if err != nil {
 			return "", err
 		}
@@ -77,11 +91,11 @@ func (s *Diagnoses) Past(ctx context.Context, name, by string, from, to time.Tim
 }
 
 // PastSnapshot makes the snapshot of a window that is over of what is stored in Dyno's home, whether or not a process
-// is writing there. Errors: *WindowError.
+// is writing there; redact as for Past. Errors: *WindowError.
 func PastSnapshot(
-	ctx context.Context, a *app.App, target string, from, to time.Time,
+	ctx context.Context, a *app.App, target string, from, to time.Time, redact bool,
 ) (x *snapshot.Snapshot, err error) {
-	return archive{}.borrowed(ctx, a, target, from, to)
+	return archive{redact: redact}.borrowed(ctx, a, target, from, to)
 }
 
 // borrowed is PastSnapshot of an archive without stores.
@@ -91,23 +105,35 @@ func (p archive) borrowed(
 	if err := CheckPast(from, to, clock.Now()); err != nil {
 		return nil, err
 	}
+	err = p.borrow(ctx, a, target, from, to, func(p archive) error {
+		x, err = p.snapshot(ctx, target, from, to)
+		return err
+	})
+	return x, err
+}
+
+// borrow opens what is stored in Dyno's home of a window for reading, while f runs.
+func (p archive) borrow(
+	ctx context.Context, a *app.App, target string, from, to time.Time, f func(archive) error,
+) (err error) {
+	p.app = a
 	if p.ledger, err = a.Ledger(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	b, err := series.Borrow(ctx, a.SeriesDir(), from.Add(-minuteLong).UnixMilli(), to.Add(minuteLong).UnixMilli())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, neverWatched(target)
+		return neverWatched(target)
 	case err != nil:
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	p.series = b.Store
 	if p.history, err = history.Open(ctx, a.HistoryPath(), history.Options{}); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.history.Close()) }()
-	return p.snapshot(ctx, target, from, to)
+	return f(p)
 }
 
 func neverWatched(target string) error {
@@ -147,29 +173,53 @@ func (p archive) window(ctx context.Context, target string, from, to time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	if x.Events, err = p.ledger.Events.List(ctx, target, x.From, x.To); err != nil {
-		return nil, err
+	return x, p.fill(ctx, x, classes)
+}
+
+// fill adds to a window with its classes what else was observed in it.
+func (p archive) fill(ctx context.Context, x *snapshot.Snapshot, classes source.Source) error {
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From, x.To.Add(toldLate))
+	if err != nil {
+		return err
+	}
+	var later []event.Event
+	for _, e := range all {
+		if e.At.After(x.To) {
+			later = append(later, e)
+		} else {
+			x.Events = append(x.Events, e)
+		}
 	}
 	if err := p.addMoments(ctx, x); err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.whole(x); err != nil {
-		return nil, err
+	if err := p.whole(x, later); err != nil {
+		return err
 	}
 	if x.Target.Flavor == "" { // the states of then have expired
 		known, _, err := p.facts(ctx, x)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if known != nil {
 			x.Target.Flavor, x.Target.Version = known.Target.Flavor, known.Target.Version
 		}
 	}
-	if err := p.addSeries(ctx, x); err != nil {
-		return nil, err
+	if f, ok := app.FamilyOf(x.Target.Flavor); ok {
+		if f, ok := f.(family.Completer); ok {
+			for i := range x.Classes {
+				f.Complete(&x.Classes[i])
+			}
+		}
 	}
-	x.Sources = append(x.Sources, classes)
-	return x, p.addExamples(ctx, x)
+	if err := p.addSeries(ctx, x); err != nil {
+		return err
+	}
+	if err := p.statesGone(ctx, x); err != nil {
+		return err
+	}
+	x.Sources = append(x.Sources, classSources(x, classes)...)
+	return p.addExamples(ctx, x)
 }
 
 // snapshot makes one value of all that is stored of a window, see window, and of what is stored of the server from
@@ -189,6 +239,11 @@ func (p archive) snapshot(ctx context.Context, target string, from, to time.Time
 	}
 	if err := p.addPlans(ctx, x); err != nil {
 		return nil, err
+	}
+	if f, ok := app.FamilyOf(x.Target.Flavor); ok && p.redacts(ctx, target) {
+		if r, ok := f.(family.Redacter); ok {
+			r.Redact(x)
+		}
 	}
 	snapshot.Bound(x, 0)
 	return x, nil
@@ -248,6 +303,9 @@ func (p archive) addClasses(ctx context.Context, x *snapshot.Snapshot) (source.S
 func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	for i := range x.Classes[:min(len(x.Classes), pastPlans)] { // the most time first
 		c := &x.Classes[i]
+		if c.Example != "" { // of the window itself
+			continue
+		}
 		all, err := p.history.Samples(ctx, x.Target.Name, c.ID)
 		if err != nil {
 			return err
@@ -262,9 +320,22 @@ func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	return nil
 }
 
+// That another server answers is seen by its settings, which are read every 10 s: the event comes up to toldLate after
+// it, and its text begins with anotherServer.
+const (
+	toldLate      = 15 * time.Second
+	anotherServer = "another server"
+)
+
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
-// that was set, a time of which nothing was read.
-func (p archive) whole(x *snapshot.Snapshot) error {
+// that was set, a time of which nothing was read. later are events soon after it.
+func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
+	for _, e := range later {
+		if e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer) {
+			return unfit("%s: seen at %s, and perhaps so in the window: choose one that ends %s before it, or begins "+
+				"after it", e.Text, local(e.At), toldLate)
+		}
+	}
 	for _, e := range x.Events {
 		inside := e.At.After(x.From) && e.At.Before(x.To)
 		switch {
@@ -286,7 +357,11 @@ func (p archive) whole(x *snapshot.Snapshot) error {
 // addSeries adds the samples of the window and the sources that gave them.
 func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error) {
 	from, to := x.From.UnixMilli(), x.To.UnixMilli()
-	r, err := p.series.Reader(from, to)
+	lead, err := p.lead(ctx, x)
+	if err != nil {
+		return err
+	}
+	r, err := p.series.Reader(from-lead, to)
 	if err != nil {
 		return err
 	}
@@ -301,10 +376,8 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	}
 	var all []metric.Series
 	of := []series.Match{{Label: "target", Op: "=", Value: x.Target.Name}}
-	if err := r.Seconds(ctx, from, to, of, func(m metric.Series) {
-		points := slices.DeleteFunc(slices.Clone(m.Points), func(q metric.Point) bool {
-			return math.IsNaN(q.Value) || math.IsInf(q.Value, 0)
-		})
+	if err := r.Seconds(ctx, from-lead, to, of, func(m metric.Series) {
+		points := inWindow(m, from)
 		if len(points) == 0 {
 			return
 		}
@@ -326,7 +399,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	} else if len(all) == 0 {
 		return p.nothing(ctx, x)
 	}
-	x.Sources = append(x.Sources, sourcesOf(all, x.Moments)...)
+	x.Sources = append(x.Sources, sourcesOf(all, x.Moments, from)...)
 	x.Variables = settingsOf(all, app.FiguresOf(x.Target.Flavor).Names().Settings)
 	var fell []string
 	all = slices.DeleteFunc(all, func(s metric.Series) bool {
@@ -358,6 +431,44 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	})
 	x.Series = all
 	return nil
+}
+
+// longestLead is a little more than the time between two readings of the source that is read most seldom of those that
+// judgement draws on.
+const longestLead = 65 * time.Second
+
+// lead returns how long before a window a sample may be that a rate of the window begins with, milliseconds: nothing is
+// known to have happened in between that sets counters back.
+func (p archive) lead(ctx context.Context, x *snapshot.Snapshot) (int64, error) {
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From.Add(-longestLead), x.From)
+	lead := longestLead
+	for _, e := range all {
+		if e.Target == "" || e.Kind != event.Restart && e.Kind != event.Gap {
+			continue
+		}
+		end := e.At
+		if e.Until.After(end) {
+			end = e.Until
+		}
+		lead = min(lead, max(0, x.From.Sub(end)))
+	}
+	return lead.Milliseconds(), err
+}
+
+// inWindow returns the points of a series from a moment on. Of a counter that was read only once since, and of what
+// says whether a source was read, the one before it is among them: without it there were no rate.
+func inWindow(m metric.Series, from int64) []metric.Point {
+	points := slices.DeleteFunc(slices.Clone(m.Points), func(q metric.Point) bool {
+		return math.IsNaN(q.Value) || math.IsInf(q.Value, 0)
+	})
+	i := slices.IndexFunc(points, func(q metric.Point) bool { return q.At >= from })
+	switch {
+	case i < 0:
+		return nil
+	case i > 0 && i == len(points)-1 && (m.Kind == metric.Counter || m.Name == scrapeSuccess):
+		i--
+	}
+	return points[i:]
 }
 
 // nothing says that nothing is stored of a window, or of its target.
@@ -435,42 +546,6 @@ func falls(s metric.Series) (at int64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// sourcesOf says which sources of metrics gave something in the window: how they fared is stored with what they gave,
-// and why one gave nothing with the states.
-func sourcesOf(all []metric.Series, moments []state.State) (out []source.Source) {
-	for _, s := range all {
-		name := s.Labels.Get("source")
-		if s.Name != "dyno_scrape_success" || name == "" {
-			continue
-		}
-		src := source.Source{Name: source.Name(name), State: source.Failed, Reason: "it failed during the window"}
-		ok := 0
-		for _, p := range s.Points {
-			if p.Value > 0 {
-				ok++
-			}
-		}
-		if src.Reads = ok; ok > 0 {
-			src.State, src.Reason = source.OK, ""
-		}
-		if ok < len(s.Points) {
-			for _, m := range moments {
-				for _, y := range m.Sources {
-					if y.Name == src.Name && y.Reason != "" {
-						src.State, src.Reason, src.Fix = y.State, y.Reason, y.Fix
-					}
-				}
-			}
-		}
-		if ok == 1 {
-			src.State, src.Reason = source.Failed, "it answered only once in the window, and a rate needs two samples"
-		}
-		out = append(out, src)
-	}
-	slices.SortFunc(out, func(a, b source.Source) int { return cmp.Compare(a.Name, b.Name) })
-	return out
 }
 
 // settingsOf returns the settings that have a number, as they were at the end of the window.

@@ -78,7 +78,9 @@ func TestPast(t *testing.T) {
 			x.Past == nil || !x.Past.Facts.Equal(live.Snapshot.To) {
 			t.Errorf("judged %s of %+v, %+v", spanOf(x.From, x.To), x.Target, x.Past)
 		}
-		for _, n := range []source.Name{source.Digests, source.GlobalStatus, source.Variables, source.Tables} {
+		for _, n := range []source.Name{
+			source.Digests, source.Samples, source.Locks, source.GlobalStatus, source.Variables, source.Tables,
+		} {
 			if y := x.Source(n); y.State != source.OK {
 				t.Errorf("source %+v", y)
 			}
@@ -98,6 +100,30 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(x)
+
+	// Of a target that is redacted nothing of what was stored before is shown.
+	redacted := v.Diagnoses.past
+	redacted.redact = true
+	if x, err = redacted.snapshot(ctx, "shop", from, to); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range x.Classes {
+		if c.Example != "" {
+			t.Errorf("example %q", c.Example)
+		}
+	}
+	for _, p := range x.Plans {
+		if p.Raw != "" {
+			t.Errorf("plan %q", p.Raw)
+		}
+	}
+	for _, m := range x.Moments {
+		for _, y := range m.Sessions {
+			if strings.ContainsAny(y.SQL, "0123456789") {
+				t.Errorf("a session ran %q", y.SQL)
+			}
+		}
+	}
 
 	// A scheduled diagnosis takes the minute that was stored: it asks, and opens no scraper of its own.
 	server, err := v.app.Open(ctx, s.URL("root"), app.Login{NoDefaults: true})
@@ -161,4 +187,57 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(x)
+
+	// Series outlive states: without them no lock queue is no sign that there was none.
+	if err := v.History.Maintain(ctx, time.Now().AddDate(0, 0, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if x, err = v.Diagnoses.past.snapshot(ctx, "shop", from, to); err != nil {
+		t.Fatal(err)
+	}
+	d = app.Diagnosis{Snapshot: x}
+	d.Judge()
+	if y := x.Source(source.Locks); y.State != source.Missing || len(x.Moments) > 0 || !slices.ContainsFunc(d.Symptoms,
+		func(y finding.Symptom) bool { return y.Subject == string(source.Locks) }) {
+		t.Errorf("%d states, source %+v, symptoms %+v", len(x.Moments), y, d.Symptoms)
+	}
+}
+
+// TestWatchedIsReadOnce: what a user asks for and what an incident starts is judged by what the watcher reads.
+func TestWatchedIsReadOnce(t *testing.T) {
+	_, v := shopWatched(t, Options{})
+	v.Diagnoses.past.hole = busyHole
+	ctx := t.Context()
+	var m *member
+	eventually(t, "classes are read", func() bool {
+		m = v.Fleet.member("shop")
+		return m != nil && m.underWay().classes != nil
+	})
+	look := func(o family.Look, of app.Diagnosis) *snapshot.Snapshot {
+		t.Helper()
+		d, err := v.Diagnoses.look(ctx, "shop", o, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := d.Snapshot
+		if x.Past != nil || !strings.Contains(x.Source(source.Tables).Reason, "after the window") {
+			t.Errorf("it was observed for itself: %+v", x.Sources)
+		}
+		if !slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Rule == "missing-index" }) {
+			t.Errorf("found %+v of %+v", d.Findings, x.Sources)
+		}
+		return x
+	}
+	began := time.Now()
+	x := look(family.Look{Window: 8 * time.Second}, app.Diagnosis{Background: true, Incident: "i-1"})
+	if x.From.Before(began) || x.To.Sub(x.From) < 7*time.Second {
+		t.Errorf("from %s to %s, asked at %s", x.From, x.To, began)
+	}
+	v.Fleet.keeper.flush(m) // as when the minute is full
+	stored := x.To
+	eventually(t, "the next window", func() bool { return m.underWay().classes != nil })
+	x = look(family.Look{}, app.Diagnosis{By: "ann"})
+	if !x.From.Before(stored) || !x.To.After(stored) {
+		t.Errorf("from %s to %s, and %s was between what is stored and the minute under way", x.From, x.To, stored)
+	}
 }

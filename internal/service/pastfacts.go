@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
@@ -157,12 +159,14 @@ func newer(text, number string) string {
 }
 
 // addPlans adds the plans that the classes with the most time had in the window, or, of a class that became heavy in
-// it, had soon after; and the tables of these as they were when the plan was read.
+// it, had soon after; and the tables of these as they were when the plan was read, where a diagnosis does not know them
+// better.
 func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 	byTime := slices.Clone(x.Classes)
 	slices.SortStableFunc(byTime, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
 	have := map[[2]string]bool{}
-	later, defined := 0, 0
+	later, old, oldest := 0, 0, time.Time{}
+	var with []planned // those with tables
 	for _, c := range byTime[:min(len(byTime), pastPlans)] {
 		plans, err := p.history.Plans(ctx, x.Target.Name, c.ID)
 		if err != nil {
@@ -173,23 +177,19 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 			continue
 		}
 		have[[2]string{c.ID, q.Schema}] = true
-		if after {
+		switch {
+		case after:
 			later++
+		case q.Last.Before(x.From.Add(-2 * planOfOne)): // the class was not asked about for some turns
+			if old++; oldest.IsZero() || q.Last.Before(oldest) {
+				oldest = q.Last
+			}
 		}
 		one := q.Plan
 		one.Class, one.Schema = c.ID, q.Schema
 		x.Plans = append(x.Plans, one)
-		for _, t := range q.Tables {
-			i := slices.IndexFunc(x.Tables, func(o schema.Table) bool { return o.Ref == t.Ref })
-			if seen := x.Past.Facts; i >= 0 && !seen.Before(q.First) && !seen.After(x.To) {
-				continue // they were read after the plan, and before the end of the window
-			}
-			if i < 0 {
-				x.Tables = append(x.Tables, t)
-			} else {
-				x.Tables[i] = t
-			}
-			defined++
+		if len(q.Tables) > 0 {
+			with = append(with, planned{q, followed(plans, q)})
 		}
 	}
 	slices.SortStableFunc(x.Plans, func(a, b explain.Plan) int { return cmp.Compare(a.Class, b.Class) })
@@ -201,15 +201,169 @@ func (p archive) addPlans(ctx context.Context, x *snapshot.Snapshot) error {
 		src.State, src.Reason = source.Missing, "without query classes no plan is known to be of the window"
 	case len(x.Plans) == 0:
 		src.State, src.Reason = source.Missing, "no plan of these classes is stored from then"
-	case later > 0:
+	}
+	if later > 0 {
 		src.Reason += fmt.Sprintf("; %d of them were read within %s after the window", later, planOfOne)
 	}
+	if old > 0 {
+		src.Reason += fmt.Sprintf("; %d of them were read last before the window, the earliest at %s", old,
+			local(oldest))
+	}
 	x.Sources = append(x.Sources, src)
+	return p.addTables(ctx, x, with)
+}
+
+// planned is a plan with when its class had another one after it; zero: it has not.
+type planned struct {
+	history.Plan
+	until time.Time
+}
+
+// followed returns when the next plan after one was first seen.
+func followed(plans []history.Plan, q history.Plan) (until time.Time) {
+	for _, n := range plans {
+		if n.Schema == q.Schema && n.First.After(q.First) && (until.IsZero() || n.First.Before(until)) {
+			until = n.First
+		}
+	}
+	return until
+}
+
+// addTables puts the tables that were read with plans in the place of those that a diagnosis read, where they are of a
+// time that says more about the window.
+func (p archive) addTables(ctx context.Context, x *snapshot.Snapshot, plans []planned) error {
+	if len(plans) == 0 {
+		return nil
+	}
+	w := tableTimes{from: x.From, to: x.To}
+	first, last := x.From, x.To
+	reach := func(at time.Time) {
+		if at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	seen := x.Past.Facts
+	if !seen.IsZero() {
+		reach(seen)
+	}
+	for _, q := range plans {
+		reach(q.TablesRead)
+	}
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, first, last)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.Kind == event.DDL && e.Target != "" {
+			w.changes = append(w.changes, e)
+		}
+	}
+	read := map[schema.Ref]time.Time{} // of those that came with a plan
+	for _, q := range plans {
+		for _, t := range q.Tables {
+			i := slices.IndexFunc(x.Tables, func(o schema.Table) bool { return o.Ref == t.Ref })
+			was, twice := read[t.Ref]
+			switch {
+			case i < 0:
+				x.Tables = append(x.Tables, t)
+			case twice && !w.better(t.Ref, q.TablesRead, was):
+				continue
+			case !twice && !w.better(t.Ref, q.TablesRead, seen) && !w.after(q.until, seen):
+				continue
+			default:
+				x.Tables[i] = t
+			}
+			read[t.Ref] = q.TablesRead
+		}
+	}
 	i := slices.IndexFunc(x.Sources, func(s source.Source) bool { return s.Name == source.Tables })
-	if i >= 0 && defined > 0 {
-		x.Sources[i].Reason += fmt.Sprintf("; %d read with the plan of a class", defined)
+	if i < 0 || len(read) == 0 {
+		return nil
+	}
+	first, last = time.Time{}, time.Time{}
+	changed := 0
+	for ref, at := range read {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+		if w.changed(ref, at) {
+			changed++
+		}
+	}
+	when := "at " + local(first)
+	if local(first) != local(last) {
+		when = "from " + local(first) + " to " + local(last)
+	}
+	s := &x.Sources[i]
+	s.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %d read with the plan of a class, %s", s.Reason, len(read), when),
+		"; ")
+	if changed > 0 {
+		s.Reason += fmt.Sprintf("; %d of these were changed between then and the window", changed)
 	}
 	return nil
+}
+
+// tableTimes tells how much the definition of a table says about a window, by when it was read.
+type tableTimes struct {
+	from, to time.Time
+	changes  []event.Event // of schemas
+}
+
+// better reports whether a table that was read at one time says more about the window than at another one: nothing is
+// known to have changed it in between, or as much as of the other, and it is nearer.
+func (w *tableTimes) better(ref schema.Ref, at, other time.Time) bool {
+	if other.IsZero() {
+		return true
+	}
+	a, b := w.changed(ref, at), w.changed(ref, other)
+	return b && !a || a == b && w.away(at) <= w.away(other)
+}
+
+// after reports whether the class of a plan had another one between the window and a moment, which a change of its
+// tables that no one saw explains.
+func (w *tableTimes) after(until, at time.Time) bool { return until.After(w.to) && !until.After(at) }
+
+// away returns how far a moment is from the window.
+func (w *tableTimes) away(at time.Time) time.Duration {
+	return max(0, w.from.Sub(at), at.Sub(w.to))
+}
+
+// changed reports whether a change of a table is known between a moment and the window.
+func (w *tableTimes) changed(ref schema.Ref, at time.Time) bool {
+	return slices.ContainsFunc(w.changes, func(e event.Event) bool {
+		between := e.At.After(at) && e.At.Before(w.from) || e.At.After(w.to) && e.At.Before(at)
+		return between && namesTable(e.Text, ref.Table)
+	})
+}
+
+// namesTable reports whether the text of a schema change may be about a table. One that stands for several changes says
+// of none which table it was.
+func namesTable(text, table string) bool {
+	if strings.Contains(text, " more: ") {
+		return true
+	}
+	text, table = strings.ToLower(text), strings.ToLower(table)
+	inName := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for i := 0; table != ""; {
+		n := strings.Index(text[i:], table)
+		if n < 0 {
+			break
+		}
+		begin, end := i+n, i+n+len(table)
+		before, _ := utf8.DecodeLastRuneInString(text[:begin])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !(begin > 0 && inName(before)) && !(end < len(text) && inName(after)) {
+			return true
+		}
+		i = end
+	}
+	return false
 }
 
 // planIn returns the plan that a class had in a window: the last one that was first seen before its end, unless one was

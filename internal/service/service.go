@@ -137,7 +137,7 @@ func (s *Service) wire() {
 	s.Diagnoses = &Diagnoses{
 		app: app.Diagnosing{App: s.app}, ledger: s.ledger, log: s.log, o: &s.o, tasks: &s.Tasks,
 		fleet: s.Fleet, looks: looks, whole: s.Incidents,
-		trouble: &s.trouble, past: archive{series: s.Series, history: s.History, ledger: s.ledger},
+		trouble: &s.trouble, past: archive{app: s.app, series: s.Series, history: s.History, ledger: s.ledger},
 	}
 	s.Incidents.fleet, s.Incidents.past = s.Fleet, s.Diagnoses.ofIncident
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}

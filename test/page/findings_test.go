@@ -128,6 +128,7 @@ func TestFindings(t *testing.T) {
 	b.Until("a look from the page finds it", func() error {
 		s.Get("findings?target=shop", &a)
 		before := a.Diagnosis.ID
+		b.Select(".look-window select", "next 10 s")
 		b.ClickText("Diagnose")
 		b.Wait("[role=progressbar]")
 		b.WaitText(".task-title", "Observe shop for 10 s")

@@ -196,7 +196,7 @@ func ask(ctx context.Context, t *target.Target, s *snapshot.Snapshot, o Options)
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	if o.Redact {
-		redact(s)
+		Redact(s)
 	}
 	return nil
 }
@@ -240,8 +240,8 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 	return h
 }
 
-// redact takes everything out of the snapshot that holds values of users.
-func redact(s *snapshot.Snapshot) {
+// Redact takes everything out of the snapshot that holds values of users.
+func Redact(s *snapshot.Snapshot) {
 	for i := range s.Classes {
 		s.Classes[i].Example = ""
 	}
@@ -263,6 +263,9 @@ func redact(s *snapshot.Snapshot) {
 		for j := range s.Tables[i].Triggers {
 			s.Tables[i].Triggers[j].Body = ""
 		}
+	}
+	for i := range s.Events {
+		mysqlsources.RedactEvent(&s.Events[i])
 	}
 }
 

@@ -82,7 +82,7 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 		state: map[source.Name]*source.Source{},
 		mu:    make(chan struct{}, 1), dist: distributions{every: o.Distributions},
 	}
-	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
+	for _, n := range Sources() {
 		r.state[n] = &source.Source{Name: n, State: source.OK}
 	}
 	if err := r.prepare(ctx); err != nil {
@@ -455,9 +455,12 @@ func (r *Reader) close(ctx context.Context) ([]class.Class, []source.Source, err
 	return classes, sourcesOf(r.state), nil
 }
 
+// Sources names what classes come from.
+func Sources() []source.Name { return []source.Name{source.Digests, source.SlowLog, source.Samples} }
+
 // sourcesOf tells how each source fared in the window.
 func sourcesOf(state map[source.Name]*source.Source) (list []source.Source) {
-	for _, n := range []source.Name{source.Digests, source.SlowLog, source.Samples} {
+	for _, n := range Sources() {
 		x := *state[n]
 		if x.Reads > 0 {
 			x.Took /= float64(x.Reads)

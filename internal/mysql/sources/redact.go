@@ -18,12 +18,8 @@ func redact(r *reading.Reading) {
 	if r.State != nil {
 		Redact(r.State)
 	}
-	for i := range r.Events { // schema changes have lost theirs, see ddlWatch
-		e := &r.Events[i]
-		name, _, _ := strings.Cut(e.Text, " ")
-		if e.Kind == event.Config && HoldsStatement(name) {
-			e.Text = name + " changed"
-		}
+	for i := range r.Events {
+		RedactEvent(&r.Events[i])
 	}
 	r.Deadlocks.Deadlocks = slices.Clone(r.Deadlocks.Deadlocks) // the source compares with its own
 	for i := range r.Deadlocks.Deadlocks {
@@ -33,6 +29,14 @@ func redact(r *reading.Reading) {
 			p := &d.Parties[j]
 			p.SQL, p.Holds, p.Waits = mytext.Redacted(p.SQL), withoutRecords(p.Holds), withoutRecords(p.Waits)
 		}
+	}
+}
+
+// RedactEvent takes out of an event what a variable holds of statements; schema changes have lost theirs, see ddlWatch.
+func RedactEvent(e *event.Event) {
+	name, _, _ := strings.Cut(e.Text, " ")
+	if e.Kind == event.Config && HoldsStatement(name) {
+		e.Text = name + " changed"
 	}
 }
 

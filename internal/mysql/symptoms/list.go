@@ -26,6 +26,7 @@ var wanted = []diagnose.Want{
 	{Source: source.GlobalStatus, Lost: "the server's own counters"},
 	{Source: source.Digests, Lost: "exact figures of every class of statements"},
 	{Source: source.Samples, Lost: "examples of running statements"},
+	{Source: source.Locks, Lost: "who waits for whose lock"},
 	{Source: source.Process, Lost: "the CPU time and the reads of the server's process"},
 	{Source: source.Host, Lost: "the CPU time and the disks of the machine"},
 }

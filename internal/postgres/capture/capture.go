@@ -171,45 +171,102 @@ func observe(ctx context.Context, t Server, o Options) (*snapshot.Snapshot, erro
 	}
 	end := time.Now()
 	s := &snapshot.Snapshot{
-		Format: snapshot.Format, From: start.UTC(), To: end.UTC(),
-		Target: snapshot.Target{
-			Name: t.Spec().Name, Server: f.Server, Flavor: dbms.Postgres, Version: f.Version, Local: o.PID != 0,
-			UptimeSec: int64((f.Uptime + time.Since(start)).Seconds()), ReadOnly: f.ReadOnly, Replica: f.Replica,
-		},
+		Format: snapshot.Format, From: start.UTC(), To: end.UTC(), Target: describe(t, o),
 		Sources: append(scraped, src),
 		Series:  snapshot.Lean(buf.Series(start.UnixMilli(), end.UnixMilli())),
 		Classes: classes, Rest: snapshot.Rest{Classes: other.classes, TimeSec: other.sec},
 		Moments: seen.Pick(),
 	}
 	// What the target learned when it was opened may be of long ago.
+	s.Target.UptimeSec += int64(time.Since(start).Seconds())
 	if up, ok := s.Find("dyno_uptime_seconds"); ok && len(up.Points) > 0 {
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}
 	if c, err = ask(ctx, t, c, s, o, stmts.sql); err != nil {
 		return nil, err
 	}
-	where := host.Server{
-		Local: func(context.Context) (int, bool) { return o.PID, o.PID != 0 }, Datadir: f.Datadir, Home: o.Home,
-	}
-	if x, ok := t.(there); ok {
-		spec := t.Spec()
-		where.Remote, where.There = spec.Machine(), x.There
-	}
-	if o.PID != 0 || where.Remote != nil {
-		if s.Host, _, err = host.Of(ctx, where); err != nil {
-			s.Sources = append(s.Sources, source.Source{
-				Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
-			})
-		}
-	}
+	machine(ctx, t, s, o)
 	bound(s, buf.Lost())
 	if o.Redact {
-		redact(s)
+		Redact(s)
 	}
 	o.Progress.Report(progress.Progress{
 		Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true,
 	})
 	return s, nil
+}
+
+// Ask adds to a snapshot of a window, which others have observed, what must be asked of the server: which one it is,
+// its settings, its tables, the plans of the classes with the most time, the machine. It is newer than the window. An
+// error means that the server went away.
+func Ask(ctx context.Context, t Server, s *snapshot.Snapshot, o Options) error {
+	ctx, leave := context.WithTimeoutCause(ctx, afterTime, fmt.Errorf("the server did not answer within %v", afterTime))
+	defer leave()
+	err := guard.Shaped(func() error {
+		c, err := t.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { t.End(c) }()
+		up := s.Target.UptimeSec
+		s.Target = describe(t, o)
+		s.Target.UptimeSec = cmp.Or(up, s.Target.UptimeSec)
+		stmts := statements{facts: t.Facts().Statements, user: t.Facts().User}
+		sql, err := stmts.texted(ctx, c, explained(s, o.Top))
+		if err != nil {
+			src, err := failed(source.Plans, err)
+			if err != nil {
+				return err
+			}
+			s.Sources = append(s.Sources, src)
+		}
+		if c, err = again(ctx, t, c); err != nil {
+			return err
+		}
+		if c, err = ask(ctx, t, c, s, o, sql); err != nil {
+			return err
+		}
+		machine(ctx, t, s, o)
+		if o.Redact {
+			Redact(s)
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("diagnose %s: stopped: %w", t.Spec().Name, context.Cause(ctx))
+	}
+	return fmt.Errorf("diagnose %s: %w", t.Spec().Name, wrap(t, err))
+}
+
+func describe(t Server, o Options) snapshot.Target {
+	f := t.Facts()
+	return snapshot.Target{
+		Name: t.Spec().Name, Server: f.Server, Flavor: dbms.Postgres, Version: f.Version, Local: o.PID != 0,
+		UptimeSec: int64(f.Uptime.Seconds()), ReadOnly: f.ReadOnly, Replica: f.Replica,
+	}
+}
+
+// machine fills in what is known of the machine that the server runs on.
+func machine(ctx context.Context, t Server, s *snapshot.Snapshot, o Options) {
+	where := host.Server{
+		Local: func(context.Context) (int, bool) { return o.PID, o.PID != 0 }, Datadir: t.Facts().Datadir, Home: o.Home,
+	}
+	if x, ok := t.(there); ok {
+		spec := t.Spec()
+		where.Remote, where.There = spec.Machine(), x.There
+	}
+	if o.PID == 0 && where.Remote == nil {
+		return
+	}
+	var err error
+	if s.Host, _, err = host.Of(ctx, where); err != nil {
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
+		})
+	}
 }
 
 // tolerate says in a source what the server refused; it is the zero source where there was no error.
@@ -304,7 +361,14 @@ func ask(ctx context.Context, t Server, c *pgx.Conn, s *snapshot.Snapshot, o Opt
 			})
 			continue
 		}
-		p, err := x.plan(ctx, k, sql[k.ID])
+		text, ok := sql[k.ID]
+		if !ok {
+			s.Plans = append(s.Plans, explain.Plan{
+				Class: k.ID, Schema: k.Schema, Error: "not run: its text is gone from pg_stat_statements",
+			})
+			continue
+		}
+		p, err := x.plan(ctx, k, text)
 		if err != nil {
 			return c, err
 		}
@@ -368,8 +432,8 @@ func bound(s *snapshot.Snapshot, lost int) {
 	s.Rest.TimeSec += rest.TimeSec
 }
 
-// redact takes out what may hold values of users: fingerprints hold none.
-func redact(s *snapshot.Snapshot) {
+// Redact takes out what may hold values of users: fingerprints hold none.
+func Redact(s *snapshot.Snapshot) {
 	for i := range s.Plans {
 		s.Plans[i].Raw = ""
 		if s.Plans[i].Error != "" { // the server quotes the statement

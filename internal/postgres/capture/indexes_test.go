@@ -3,6 +3,7 @@ package capture_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/postgres/capture"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/judged"
+	"github.com/dyno-perf/dyno/test/pgserver"
 )
 
 // each runs a query and reads its rows.
@@ -93,6 +96,37 @@ func TestExpressionIndex(t *testing.T) {
 	snap := under(t, s, capture.Options{}, query, query)
 	if f, ok := find(t, snap, "expression-index"); ok || snap.Plans[0].Steps[0].Access == "Seq Scan" {
 		t.Errorf("with the index: %+v, %+v", f, snap.Plans)
+	}
+}
+
+// TestAsk: what is asked of a server for a window that others observed is what a look asks for, whether or not the
+// classes have the server's id of their statements.
+func TestAsk(t *testing.T) {
+	s := start(t, "17", orders...)
+	by := open(t, s, pgserver.Superuser)
+	want := underBy(t, s, by, capture.Options{}, lookUp, lookUp)
+	for _, named := range []bool{true, false} {
+		got := &snapshot.Snapshot{
+			Format: want.Format, From: want.From, To: want.To, Series: want.Series, Moments: want.Moments,
+			Sources: want.Sources, Classes: slices.Clone(want.Classes),
+		}
+		for i := range got.Classes {
+			if !named {
+				got.Classes[i].Digest = ""
+			}
+		}
+		if err := capture.Ask(t.Context(), by, got, capture.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Plans) == 0 || len(got.Plans) != len(want.Plans) || got.Plans[0].Raw != want.Plans[0].Raw ||
+			len(got.Tables) != len(want.Tables) || len(got.Variables) != len(want.Variables) ||
+			got.Target.Server != want.Target.Server {
+			t.Errorf("with ids %v: %d tables, %d settings, %+v, plans %+v", named, len(got.Tables), len(got.Variables),
+				got.Target, got.Plans)
+		}
+		if _, all := judged.Findings(got); len(all) == 0 || all[0].Rule != "missing-index" {
+			t.Errorf("with ids %v: findings %+v", named, all)
+		}
 	}
 }
 

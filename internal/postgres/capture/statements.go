@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -54,12 +55,17 @@ func (x *statements) begin(ctx context.Context, c *pgx.Conn) (err error) {
 	if !x.facts.Usable() {
 		return nil
 	}
-	if err := c.QueryRow(ctx, pgtext.Tagged(component, "SELECT oid FROM pg_database WHERE datname = "+
-		"current_database()")).Scan(&x.db); err != nil {
+	if err := x.connected(ctx, c); err != nil {
 		return err
 	}
 	x.first, x.dealloc, err = x.read(ctx, c)
 	return err
+}
+
+// connected finds out which database the session is in.
+func (x *statements) connected(ctx context.Context, c *pgx.Conn) error {
+	return c.QueryRow(ctx, pgtext.Tagged(component, "SELECT oid FROM pg_database WHERE datname = "+
+		"current_database()")).Scan(&x.db)
 }
 
 // turn makes the end of a window the begin of the next one.
@@ -169,6 +175,41 @@ func (n count) since(before count) count {
 	}
 }
 
+// texted returns a statement of each class as the server has it, by the class's id. Classes of a window that others
+// observed have the server's id of the statement; where one lacks it, as several have its text, all are looked through.
+func (x *statements) texted(ctx context.Context, c *pgx.Conn, classes []class.Class) (map[string]string, error) {
+	sql := map[string]string{}
+	if !x.facts.Usable() || len(classes) == 0 {
+		return sql, nil
+	}
+	if err := x.connected(ctx, c); err != nil {
+		return sql, err
+	}
+	ids, want, all := map[int64]bool{}, map[string]bool{}, false
+	for _, k := range classes {
+		id, err := strconv.ParseInt(k.Digest, 10, 64)
+		ids[id], want[k.ID], all = true, true, all || err != nil
+	}
+	if all {
+		entries, _, err := x.read(ctx, c)
+		if err != nil {
+			return sql, err
+		}
+		for e := range entries {
+			if e.db == x.db {
+				ids[e.query] = true
+			}
+		}
+	}
+	texts, err := x.texts(ctx, c, ids)
+	for _, t := range texts {
+		if id := class.ID(pgtext.Fingerprint(t.sql)); want[id] && !pgtext.Own(t.sql) {
+			sql[id] = t.sql
+		}
+	}
+	return sql, err
+}
+
 // textOf is a statement with who ran it.
 type textOf struct{ sql, user string }
 
@@ -243,15 +284,20 @@ func (x *statements) classesOf(grown counts, texts map[entry]textOf) (out []clas
 	return out, lost
 }
 
+// Complete fills in what follows from the fingerprint of a class.
+func Complete(c *class.Class) {
+	if p := pgtext.Parsable(c.Fingerprint); p != c.Fingerprint {
+		c.Parsable = p
+	}
+}
+
 func asClass(fingerprint string, n count) class.Class {
 	c := class.Class{
 		ID: class.ID(fingerprint), Fingerprint: fingerprint, Origin: class.PgStatStatements,
 		Count: uint64(n.calls), TimeSec: n.ms / 1000,
 		Pages: unsigned(n.pages), PagesRead: unsigned(n.read),
 	}
-	if p := pgtext.Parsable(fingerprint); p != fingerprint {
-		c.Parsable = p
-	}
+	Complete(&c)
 	switch verb, rest, _ := strings.Cut(fingerprint, " "); verb {
 	case "select", "values", "table":
 		c.RowsSent = unsigned(n.rows)

@@ -19,7 +19,16 @@ func TestPinned(t *testing.T) {
 	ok(t, Pin(ctx, h, "shop", "i-1", []time.Time{at(40), at(41), at(70)}))
 	ok(t, Pin(ctx, h, "shop", "i-1", []time.Time{at(41), at(71), at(500)})) // 40 is let go, 500 is not there
 	ok(t, Pin(ctx, h, "shop", "i-2", []time.Time{at(80), at(41)}))
+	alone := func(from, to int, want bool) {
+		t.Helper()
+		if got, err := OnlyPinned(ctx, h, "shop", at(from), at(to)); err != nil || got != want {
+			t.Errorf("from %d to %d only pinned states: %v, %v", from, to, got, err)
+		}
+	}
+	alone(40, 80, false)
 	ok(t, h.Maintain(ctx, at(3600)))
+	alone(40, 80, true)
+	alone(42, 69, false) // none at all
 	ok(t, h.Close())
 
 	h = mustOpen(t, path, Options{StateAge: time.Minute, Reach: time.Second})

@@ -26,14 +26,18 @@ type Plan struct {
 	Last   time.Time    `json:"last"`
 	Hash   string       `json:"hash"` // of its shape, see Shape
 	Plan   explain.Plan `json:"plan"` // as it was first seen
-	// Tables are those that the statement names, as they were when the plan was first seen; may be empty.
+	// Tables are those that the statement names, as they were at TablesRead; may be empty.
 	Tables []schema.Table `json:"tables,omitempty"`
+	// TablesRead is when they were read: mostly when the plan was first seen.
+	TablesRead time.Time `json:"tables_read,omitzero"`
 }
 
 // planDocument is a plan as it is stored.
 type planDocument struct {
 	explain.Plan
 	Tables []schema.Table `json:"tables,omitempty"`
+	// TablesRead is absent where it is when the plan was first seen.
+	TablesRead time.Time `json:"tables_read,omitzero"`
 }
 
 // Shape is a hash of what makes a plan another one: tables, accesses, keys and extras in their order. Estimates of rows
@@ -66,7 +70,11 @@ func (h *History) PutPlan(
 	if target == "" || p.Class == "" {
 		return false, errors.New("store plan: it has no target or no class")
 	}
-	doc, err := document(planDocument{p, tables})
+	whole := planDocument{Plan: p, Tables: tables}
+	if len(tables) > 0 {
+		whole.TablesRead = at.UTC()
+	}
+	doc, err := document(whole)
 	if err == nil && len(doc) > longestPlan && len(tables) > 0 {
 		doc, err = document(p)
 	}
@@ -127,7 +135,9 @@ func (h *History) Plans(ctx context.Context, target, id string) ([]Plan, error) 
 		p.First, p.Last = time.UnixMilli(first), time.UnixMilli(last)
 		var d planDocument
 		err := decode(doc, &d)
-		p.Plan, p.Tables = d.Plan, d.Tables
+		if p.Plan, p.Tables, p.TablesRead = d.Plan, d.Tables, d.TablesRead; len(d.Tables) > 0 && d.TablesRead.IsZero() {
+			p.TablesRead = p.First
+		}
 		return err
 	}, "SELECT schema, first, last, hash, doc FROM plan WHERE target = ? AND class = ? ORDER BY last DESC, first DESC",
 		t, id)

@@ -347,3 +347,26 @@ func (h *History) times(ctx context.Context, target string, from, to int64, firs
 	slices.SortFunc(out, cmp.Compare[int64])
 	return slices.Compact(out), nil
 }
+
+// OnlyPinned reports whether of the states of a target from ≤ t ≤ to those alone are left that Pin keeps for incidents:
+// their worst seconds, which are no sample of that time.
+func OnlyPinned(ctx context.Context, h *History, target string, from, to time.Time) (bool, error) {
+	const op = "read times of states"
+	first, last := from.UnixMilli(), to.UnixMilli()
+	h.mu.Lock()
+	waits := slices.ContainsFunc(h.waiting.list, func(w waiting) bool {
+		return w.target == target && w.at >= first && w.at <= last
+	})
+	h.mu.Unlock()
+	id, err := h.target(ctx, nil, target)
+	if err != nil || id == 0 || waits {
+		return false, wrap(op, h.path, err)
+	}
+	var pinned, others bool
+	err = h.db.QueryRowContext(ctx, `SELECT
+		EXISTS (SELECT 1 FROM pinned WHERE target = ?1 AND at >= ?2 AND at <= ?3),
+		EXISTS (SELECT 1 FROM state WHERE target = ?1 AND at >= ?2 AND at <= ?3) OR
+		EXISTS (SELECT 1 FROM pack WHERE target = ?1 AND last >= ?2 AND first <= ?3)`, id, first, last).
+		Scan(&pinned, &others)
+	return pinned && !others, wrap(op, h.path, err)
+}

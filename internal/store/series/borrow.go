@@ -11,15 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// borrowPattern is how the directories of Borrow are called, which lie beside the store.
-const borrowPattern = "series-read-*"
+// borrowPrefix begins the names of the directories of Borrow, which lie beside the store.
+const borrowPrefix = "series-read-"
 
 // Borrow opens what the store in dir has between two moments (Unix milliseconds) for reading, also while another
 // process writes it, and changes nothing of it: the files that are complete are linked into a directory beside the
 // store, and the others copied. There are no minutes in it. Close of the store that is returned removes the directory;
-// one that a dead process left is removed by the next Borrow. A directory without a store is fs.ErrNotExist.
+// one that a dead process left is removed by the next Borrow, and when the store is opened. A directory without a store
+// is fs.ErrNotExist.
 func Borrow(ctx context.Context, dir string, from, to int64) (*Borrowed, error) {
 	if _, err := os.Stat(filepath.Join(dir, versionFile)); err != nil {
 		return nil, failed("read", dir, err)
@@ -28,7 +30,7 @@ func Borrow(ctx context.Context, dir string, from, to int64) (*Borrowed, error) 
 		return nil, err
 	}
 	tidyBorrowed(filepath.Dir(dir))
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), borrowPattern)
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), borrowPrefix+"*")
 	if err != nil {
 		return nil, failed("read", dir, err)
 	}
@@ -64,12 +66,22 @@ type Borrowed struct {
 // Close ends the reading and removes what it took.
 func (b *Borrowed) Close() error { return errors.Join(b.Store.Close(), os.RemoveAll(b.tmp)) }
 
-// tidyBorrowed removes what dead processes left: whoever lives has its lock.
+// makingTime is longer than a directory of Borrow takes to be made, which has no lock until then.
+const makingTime = time.Hour
+
+// tidyBorrowed removes what dead processes left: whoever lives has its lock. Its links keep blocks on the disk that the
+// store has dropped.
 func tidyBorrowed(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, borrowPattern)) // the pattern is well-formed
-	for _, d := range left {
+	left, _ := os.ReadDir(dir) // what cannot be listed has nothing to remove
+	for _, e := range left {
+		d := filepath.Join(dir, e.Name())
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), borrowPrefix) {
+			continue
+		}
 		if _, err := os.Stat(filepath.Join(d, "lock")); err != nil {
-			continue // it is being made
+			if i, err := e.Info(); err != nil || time.Since(i.ModTime()).Abs() < makingTime {
+				continue // it may be being made
+			}
 		}
 		if f, err := acquire(d); err == nil {
 			_ = errors.Join(os.RemoveAll(d), f.Close()) // the next one tries again
@@ -106,14 +118,21 @@ func link(dir, tmp string, from, to int64) error {
 
 // blocksOf returns the directories of the blocks of a time, and up to when there are blocks.
 func blocksOf(dir string, from, to int64) (blocks []string, until int64, err error) {
-	metas, _ := filepath.Glob(filepath.Join(dir, "*", "meta.json")) // the pattern is well-formed
-	for _, m := range metas {
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range all {
+		if !e.IsDir() || strings.Contains(e.Name(), ".tmp") { // not ready, or being dropped
+			continue
+		}
+		m := filepath.Join(dir, e.Name(), "meta.json")
 		var block struct {
 			MinTime int64 `json:"minTime"`
 			MaxTime int64 `json:"maxTime"`
 		}
 		switch b, err := os.ReadFile(m); {
-		case strings.Contains(m, ".tmp"), errors.Is(err, fs.ErrNotExist): // not ready, or dropped meanwhile
+		case errors.Is(err, fs.ErrNotExist): // no block, or dropped meanwhile
 			continue
 		case err != nil:
 			return nil, 0, err
@@ -128,10 +147,14 @@ func blocksOf(dir string, from, to int64) (blocks []string, until int64, err err
 	return blocks, until, nil
 }
 
+// linkBlock links a block. One that is dropped meanwhile, which renames its directory, is fs.ErrNotExist.
 func linkBlock(from, to string) error {
 	err := linkFiles(from, to, nil)
 	if err == nil {
 		err = linkFiles(filepath.Join(from, "chunks"), filepath.Join(to, "chunks"), nil)
+	}
+	if err == nil {
+		_, err = os.Stat(filepath.Join(from, "meta.json"))
 	}
 	return err
 }

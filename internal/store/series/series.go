@@ -160,6 +160,7 @@ func OpenWith(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	tidyBorrowed(filepath.Dir(s.dir))
 	s.mu.Lock()
 	_, err = presentOf(s)
 	s.mu.Unlock()

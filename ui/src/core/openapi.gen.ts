@@ -295,7 +295,7 @@ export interface paths {
     "/api/dyno/v1/diagnose": {
         parameters: {
         };
-        /** Diagnoses a target in a task, whose result is the id of the diagnosis. With from and to it diagnoses a past window, of 3 s to 10 min, from stored data. */
+        /** Diagnoses a target in a task, whose result is the id of the diagnosis. With window it observes the target for that long, 3 to 600 seconds. Without, it diagnoses what serve read of the target last, up to a minute and a half, and asks the server only for the rest; a target that has not been watched for long enough is observed for 10 seconds. With from and to it diagnoses a past window, of 3 s to 10 min, from stored data. With redact the diagnosis holds no literal of a statement. */
         post: operations["postDiagnose"];
     };
     "/api/dyno/v1/incidents": {

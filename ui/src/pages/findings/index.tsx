@@ -16,7 +16,8 @@ import type {
 } from '../../core/openapi.gen'
 import './findings.css'
 
-const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
+const windows = [['0', 'last minute'], ['10', 'next 10 s'], ['30', 'next 30 s'], ['60', 'next minute'],
+  ['300', 'next 5 min']] as const
 
 export function FindingsPage() {
   return <Page title="Findings" target><OfTarget /></Page>
@@ -90,14 +91,14 @@ function OfTarget() {
 
 /** Starts a diagnosis and shows its progress. */
 function Look({ target, running }: { target: string; running: Task | undefined }) {
-  const [window, setWindow] = useState('10')
+  const [window, setWindow] = useState('0')
   const { error, forget, run } = useRun()
   useEffect(forget, [target])
   const start = () => run(async () => rememberTask(await post('diagnose', { target, window: Number(window) })))
   return (
     <div class="look">
-      <label class="look-window">
-        <span class="dim">Observe for</span>
+      <label class="look-window" title="The last minute is what Dyno has read; the next seconds are observed now">
+        <span class="dim">Window</span>
         <select value={window} onChange={(e) => setWindow(e.currentTarget.value)} disabled={running !== undefined}>
           {windows.map(([v, name]) => <option key={v} value={v}>{name}</option>)}
         </select>

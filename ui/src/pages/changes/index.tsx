@@ -211,7 +211,7 @@ function Proofs({ c }: { c: Detail }) {
       {newest ? <ProofView p={newest} />
         : <p class="dim">
         Not measured yet. Compares time per call of the affected classes before and after, out of what was stored;
-        read-only.</p>}
+        right after a change it waits for traffic, up to 30 minutes. Read-only.</p>}
       {c.proofs.length > 1 && (
         <p class="dim">
           Earlier proofs:{' '}

@@ -179,7 +179,11 @@ func (a Actions) proveOnce(
 // Live judges an action by what the history has of the time around it. It asks the server nothing; with no history the
 // proof is invalid, and says so.
 func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o Proving) (proof.Live, error) {
-	f := a.reasonOf(ctx, e)
+	book, err := a.Ledger(ctx)
+	if err != nil {
+		return proof.Live{}, err
+	}
+	f := reasonOf(ctx, book, e)
 	c := proof.Case{
 		Action: e.Action, About: f.Subject, Gain: f.Gain, ID: e.ID, Started: e.Started, Ended: e.Ended,
 		Others: history.Others,
@@ -212,7 +216,7 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 		}
 	}
 	c.Traffic = traffic.Traffic
-	if c.Events, err = a.changesOf(ctx, h, e, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour), end); err != nil {
+	if c.Events, err = changesOf(ctx, book, h, e, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour), end); err != nil {
 		return proof.Live{}, err
 	}
 	l := proof.Judge(c, parse)
@@ -224,11 +228,7 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 }
 
 // reasonOf returns the finding that an action was suggested by; the zero value when it is not kept.
-func (a Actions) reasonOf(ctx context.Context, e journal.Entry) (f finding.Finding) {
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return f
-	}
+func reasonOf(ctx context.Context, l *ledger.Ledger, e journal.Entry) (f finding.Finding) {
 	d, err := l.Diagnoses.Get(ctx, e.Before)
 	if err != nil {
 		return f

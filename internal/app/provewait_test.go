@@ -52,7 +52,7 @@ func TestWaitForProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	ended := time.Now().Add(-9*time.Minute - 30*time.Second)
+	ended := time.UnixMilli(time.Now().UnixMilli()).Add(-9*time.Minute - 30*time.Second) // as windows are stored
 	// put stores the minute that ends n minutes after the change.
 	put := func(target string, n int, sampled bool) {
 		t.Helper()

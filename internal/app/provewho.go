@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 const (
@@ -30,13 +31,9 @@ const (
 
 // changesOf returns what else may have changed how fast a server is: the events of the target, the actions on that
 // server under whatever name, and other servers that had the target's name.
-func (a Actions) changesOf(
-	ctx context.Context, h *history.History, e journal.Entry, spans []proof.Span, from, to time.Time,
+func changesOf(
+	ctx context.Context, l *ledger.Ledger, h *history.History, e journal.Entry, spans []proof.Span, from, to time.Time,
 ) ([]event.Event, error) {
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
 	events, err := l.Events.List(ctx, e.Target, from, to)
 	if err != nil {
 		return nil, err
@@ -82,7 +79,7 @@ func (a Actions) changesOf(
 			events = append(events, replaced(d.At, "at diagnosis "+d.ID))
 		}
 	}
-	unseen, err := a.unseen(ctx, h, e.Target, spans)
+	unseen, err := unseen(ctx, h, e.Target, spans)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +95,7 @@ func replaced(at time.Time, when string) event.Event {
 
 // unseen returns what happened to the server while nothing watched it: the states on both sides of a time without
 // windows are of two servers, or of one that was started in between.
-func (a Actions) unseen(
+func unseen(
 	ctx context.Context, h *history.History, target string, spans []proof.Span,
 ) (events []event.Event, err error) {
 	read := func(at time.Time) (*state.State, error) {
@@ -116,25 +113,25 @@ func (a Actions) unseen(
 			continue
 		}
 		holes++
-		b, err := read(old.To)
+		before, err := read(old.To)
 		if err != nil {
 			return nil, err
 		}
-		c, err := read(now.To)
+		after, err := read(now.To)
 		if err != nil {
 			return nil, err
 		}
-		if b == nil || c == nil {
+		if before == nil || after == nil {
 			continue
 		}
 		x := event.Event{At: old.To, Until: now.From, Target: target, Kind: event.Restart}
-		up1, ok1 := b.Get(state.Uptime).Get()
-		up2, ok2 := c.Get(state.Uptime).Get()
+		up1, ok1 := before.Get(state.Uptime).Get()
+		up2, ok2 := after.Get(state.Uptime).Get()
 		grown := time.Duration((up2 - up1) * float64(time.Second))
 		switch {
-		case b.Server != "" && c.Server != "" && b.Server != c.Server:
-			x.Text = fmt.Sprintf("%s answers: %s instead of %s", anotherServer, c.Server, b.Server)
-		case ok1 && ok2 && (c.At.Sub(b.At)-grown).Abs() > uptimeSlack:
+		case before.Server != "" && after.Server != "" && before.Server != after.Server:
+			x.Text = fmt.Sprintf("%s answers: %s instead of %s", anotherServer, after.Server, before.Server)
+		case ok1 && ok2 && (after.At.Sub(before.At)-grown).Abs() > uptimeSlack:
 			x.Text = anotherServer + " answers, or the same one was started"
 		default:
 			continue

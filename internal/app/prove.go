@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
@@ -74,7 +75,7 @@ func (a Actions) ProveAndKeep(
 			"windows of its own, and it takes %d; `dyno serve` keeps them, and `dyno apply --prove` records them "+
 			"before it changes anything", live.Before.Windows, stat.MinWindows))
 	}
-	if live.After.Windows < stat.MinWindows && len(live.Final) == 0 {
+	if live.After.Windows < stat.MinWindows {
 		var why string
 		if live, why, err = a.proveMore(ctx, t, e, o, live); err != nil {
 			return Proven{}, nil, err
@@ -91,6 +92,9 @@ func (a Actions) ProveAndKeep(
 func (a Actions) proveMore(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving, l proof.Live,
 ) (proof.Live, string, error) {
+	if len(l.Final) > 0 {
+		return l, "no interval can be given: " + strings.Join(l.Final, "; "), nil
+	}
 	watched, err := a.Watched(ctx, e.Target)
 	if err != nil {
 		return l, "", err

@@ -164,16 +164,20 @@ func (a Actions) AwaitProof(
 		return l, err
 	}
 	begun, at, step := time.Now(), 0, ""
-	// more judges when another look is due, and reports whether to go on.
+	looked := begun
+	// more judges when another look is due, and reports whether to go on. In between it only asks each minute whether
+	// more can come of it: the change may have been undone.
 	more := func(n int) bool {
 		passed := time.Since(begun)
 		over := passed >= most
-		if at < len(looks) && (over || n >= looks[at]) {
+		due := over || at < len(looks) && n >= looks[at]
+		if at < len(looks) && (due || time.Since(looked) >= watchedWindow) {
 			for at < len(looks) && n >= looks[at] {
 				at++
 			}
-			if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 || l.Result == stat.Better ||
-				l.Result == stat.Worse || l.Result == stat.Same {
+			looked = time.Now()
+			if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 || due && (l.Result == stat.Better ||
+				l.Result == stat.Worse || l.Result == stat.Same) {
 				return false
 			}
 		}

@@ -93,6 +93,20 @@ func TestWaitForProof(t *testing.T) {
 		t.Errorf("%s %q %+v, %d times waited, %v", l.Result, l.Reasons, l.Ratio, waited, err)
 	}
 
+	undone := e
+	undone.State, undone.UndoneAt = journal.Undone, ended.Add(3*time.Minute)
+	book, err := a.Ledger(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.PutEntry(ctx, undone); err != nil {
+		t.Fatal(err)
+	}
+	l, err = a.AwaitProof(ctx, tg, e, Proving{}, 30*time.Minute)
+	if err != nil || l.Result != stat.Invalid || l.After.Windows != 3 || len(l.Final) == 0 {
+		t.Errorf("undone: %s %q, %d windows, %v", l.Result, l.Final, l.After.Windows, err)
+	}
+
 	sampled := e
 	sampled.Target = "sampled"
 	soon, stop := context.WithTimeout(ctx, time.Minute)

@@ -63,10 +63,10 @@ func changesOf(
 				At: x.Started, Until: x.Ended, Kind: event.Action, Text: x.ID + ": " + x.Action.SQL, Ref: x.ID,
 			})
 		}
-		if !x.UndoneAt.IsZero() {
+		if !x.UndoneAt.IsZero() { // without Ref: that of the judged action ends its effect, as another's change would
 			events = append(events, event.Event{
 				At: cmp.Or(x.UndoBegan, x.UndoneAt), Until: x.UndoneAt, Kind: event.Action,
-				Text: "undo of " + x.ID + ": " + x.Action.Undo, Ref: x.ID,
+				Text: "undo of " + x.ID + ": " + x.Action.Undo,
 			})
 		}
 	}

@@ -123,7 +123,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
         <h2 class="grow">{safe(c.text)}</h2>
         <code class="faint">{c.id}</code>
         {way && (
-          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'a task is working on it' : whyNot()}
+          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task && task?.kind !== 'prove' ? 'a task is working on it' : whyNot()}
             onClick={() => undo(true)}>
             {c.open ? 'Check the server…' : 'Undo…'}
           </Button>
@@ -133,7 +133,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
       <div class="body entry-body">
         {c.open && <Notice tone="warn">{safe(c.open)}</Notice>}
         {c.error && <Notice tone="bad">{safe(c.error)}</Notice>}
-        {task && task.state === 'running' && <TaskProgress task={task} notes />}
+        {task && task.state === 'running' && task.kind !== 'prove' && <TaskProgress task={task} notes />}
         <div class="entry-cols">
           <div class="stack">
             <p class="dim">

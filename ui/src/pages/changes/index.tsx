@@ -123,8 +123,8 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
         <h2 class="grow">{safe(c.text)}</h2>
         <code class="faint">{c.id}</code>
         {way && (
-          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task && task?.kind !== 'prove' ? 'a task is working on it' : whyNot()}
-            onClick={() => undo(true)}>
+          <Button icon="undo" kind={c.open ? 'main' : 'plain'}
+            why={c.task && task?.kind !== 'prove' ? 'a task is working on it' : whyNot()} onClick={() => undo(true)}>
             {c.open ? 'Check the server…' : 'Undo…'}
           </Button>
         )}

@@ -24,6 +24,7 @@ import (
 // window can change ends the wait.
 func TestWaitForProof(t *testing.T) {
 	s := servers.Start(t, "mariadb") // performance_schema is off
+	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.boxes (id INT PRIMARY KEY, shelf INT, KEY by_shelf (shelf))")
 	ctx := t.Context()
 	a := Actions{&App{Home: t.TempDir(), Version: "test", Environ: func(string) string { return "" }}}
 	tg, err := a.Open(ctx, s.URL("root"), Login{})
@@ -38,6 +39,7 @@ func TestWaitForProof(t *testing.T) {
 	name := tg.Spec().Name
 	in := Intent{Finding: finding.Finding{ID: "f-1", Action: &finding.Action{
 		Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "boxes"},
+		Index: schema.Index{Name: "by_shelf", Type: "BTREE", Parts: []schema.IndexPart{{Column: "shelf"}}},
 	}}}
 	err = a.PrepareProof(ctx, tg, in, time.Hour, nil)
 	if !errors.Is(err, ErrNoProof) || !strings.Contains(err.Error(), "Fix: performance_schema=ON") {
@@ -82,15 +84,20 @@ func TestWaitForProof(t *testing.T) {
 		Action: *in.Finding.Action,
 	}
 	waited := 0
-	l, err := a.AwaitProof(ctx, tg, e, Proving{Look: family.Look{Progress: func(p progress.Progress) {
+	p, doc, err := a.ProveAndKeep(ctx, tg, e, Proving{Wait: 30 * time.Minute, Look: family.Look{Progress: func(
+		p progress.Progress,
+	) {
 		if strings.HasSuffix(p.Step, "7 of 8 windows") {
 			if waited++; waited == 1 {
 				put(name, 8, false)
 			}
 		}
-	}}}, 30*time.Minute)
-	if err != nil || l.Result != stat.Better || l.After.Windows != 8 || waited == 0 {
-		t.Errorf("%s %q %+v, %d times waited, %v", l.Result, l.Reasons, l.Ratio, waited, err)
+	}}})
+	if err != nil || p.Live == nil || doc.Live == nil || waited == 0 {
+		t.Fatalf("%+v, %d times waited, %v", p, waited, err)
+	}
+	if l := p.Live; l.Result != stat.Better || l.After.Windows != 8 {
+		t.Errorf("%s %q %+v", l.Result, l.Reasons, l.Ratio)
 	}
 
 	undone := e
@@ -102,7 +109,7 @@ func TestWaitForProof(t *testing.T) {
 	if err := book.PutEntry(ctx, undone); err != nil {
 		t.Fatal(err)
 	}
-	l, err = a.AwaitProof(ctx, tg, e, Proving{}, 30*time.Minute)
+	l, err := a.AwaitProof(ctx, tg, e, Proving{}, 30*time.Minute)
 	if err != nil || l.Result != stat.Invalid || l.After.Windows != 3 || len(l.Final) == 0 {
 		t.Errorf("undone: %s %q, %d windows, %v", l.Result, l.Final, l.After.Windows, err)
 	}

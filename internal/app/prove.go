@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/guard"
@@ -22,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Proving says what an action is proven with.
@@ -31,6 +32,8 @@ type Proving struct {
 	// more than MostOfSide is not used: the history keeps no minutes for longer questions.
 	Before, After time.Duration
 	Confidence    float64 // of the interval; 0 is 0.95
+	// Wait is how long traffic after the change is waited for when too little of it is stored; 0 is not at all.
+	Wait time.Duration
 }
 
 // DefaultSide is how much time on either side of a change is compared when nothing else was said, MostOfSide the most.
@@ -54,9 +57,9 @@ type Proven struct {
 }
 
 // ProveAndKeep proves an action and keeps the report under an id of its own. Where the history has windows of the time
-// before the change, these are compared with those after it; when nothing watches the target and there are too few of
-// those, a minute of live traffic is recorded. Else one window of live traffic is compared with the one that the
-// finding was made in, and a warning says why there is no interval.
+// before the change, these are compared with those after it; when there are too few of those, they are waited for, or a
+// minute of live traffic is recorded where nothing watches the target. Else one window of live traffic is compared with
+// the one that the finding was made in, and a warning says why there is no interval.
 func (a Actions) ProveAndKeep(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving,
 ) (Proven, *report.Document, error) {
@@ -73,23 +76,52 @@ func (a Actions) ProveAndKeep(
 			"before it changes anything", live.Before.Windows, stat.MinWindows))
 	}
 	if live.After.Windows < stat.MinWindows {
-		watched, err := a.Watched(ctx, e.Target)
-		if err != nil {
+		var why string
+		if live, why, err = a.proveMore(ctx, t, e, o, live); err != nil {
 			return Proven{}, nil, err
 		}
-		if watched {
-			return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given yet: of the time after the change "+
-				"%d windows are stored, and it takes %d of a minute each", live.After.Windows, stat.MinWindows))
-		}
-		if err := a.Record(ctx, t, e.Target, recordWindow, recordWindows, o.Progress); err != nil {
-			return Proven{}, nil, err
-		}
-		if live, err = a.Live(ctx, t, e, o); err != nil {
-			return Proven{}, nil, err
+		if why != "" {
+			return a.proveOnce(ctx, t, e, o, why)
 		}
 	}
 	doc, err := a.KeepLive(ctx, t, e, live)
 	return Proven{Live: &live}, doc, err
+}
+
+// proveMore judges again when there are more windows after the change, or says why there will not be enough.
+func (a Actions) proveMore(
+	ctx context.Context, t family.Server, e journal.Entry, o Proving, l proof.Live,
+) (proof.Live, string, error) {
+	if len(l.Final) > 0 {
+		return l, "no interval can be given: " + strings.Join(l.Final, "; "), nil
+	}
+	watched, err := a.Watched(ctx, e.Target)
+	if err != nil {
+		return l, "", err
+	}
+	few := fmt.Sprintf("of the time after the change %d windows are stored, and it takes %d", l.After.Windows,
+		stat.MinWindows)
+	if watched && o.Wait == 0 {
+		return l, "no interval can be given yet: " + few + " of a minute each", nil
+	}
+	need := recordWindow * recordWindows
+	if watched {
+		need = watchedLeast
+	}
+	after := min(cmp.Or(o.After, DefaultSide), MostOfSide)
+	if time.Until(e.Ended.Add(after)) < need {
+		return l, fmt.Sprintf("no interval can be given: %s, and only the %s after it count (--after, up to 12h)", few,
+			unit.Duration(after)), nil
+	}
+	if o.Wait > 0 {
+		l, err = a.AwaitProof(ctx, t, e, o, o.Wait)
+		return l, "", err
+	}
+	if err := a.Record(ctx, t, e.Target, recordWindow, recordWindows, o.Progress); err != nil {
+		return l, "", err
+	}
+	l, err = a.Live(ctx, t, e, o)
+	return l, "", err
 }
 
 // KeepLive keeps the report of a proof on live traffic.
@@ -151,7 +183,11 @@ func (a Actions) proveOnce(
 // Live judges an action by what the history has of the time around it. It asks the server nothing; with no history the
 // proof is invalid, and says so.
 func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o Proving) (proof.Live, error) {
-	f := a.reasonOf(ctx, e)
+	book, err := a.Ledger(ctx)
+	if err != nil {
+		return proof.Live{}, err
+	}
+	f := reasonOf(ctx, book, e)
 	c := proof.Case{
 		Action: e.Action, About: f.Subject, Gain: f.Gain, ID: e.ID, Started: e.Started, Ended: e.Ended,
 		Others: history.Others,
@@ -184,7 +220,7 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 		}
 	}
 	c.Traffic = traffic.Traffic
-	if c.Events, err = a.changesOf(ctx, e, c.Started.Add(-8*24*time.Hour), end); err != nil {
+	if c.Events, err = changesOf(ctx, book, h, e, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour), end); err != nil {
 		return proof.Live{}, err
 	}
 	l := proof.Judge(c, parse)
@@ -196,11 +232,7 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 }
 
 // reasonOf returns the finding that an action was suggested by; the zero value when it is not kept.
-func (a Actions) reasonOf(ctx context.Context, e journal.Entry) (f finding.Finding) {
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return f
-	}
+func reasonOf(ctx context.Context, l *ledger.Ledger, e journal.Entry) (f finding.Finding) {
 	d, err := l.Diagnoses.Get(ctx, e.Before)
 	if err != nil {
 		return f
@@ -211,42 +243,6 @@ func (a Actions) reasonOf(ctx context.Context, e journal.Entry) (f finding.Findi
 		}
 	}
 	return f
-}
-
-// changesOf returns what else may have changed how fast a server is: the events of the target, and the actions on that
-// server under whatever name.
-func (a Actions) changesOf(ctx context.Context, e journal.Entry, from, to time.Time) ([]event.Event, error) {
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	events, err := l.Events.List(ctx, e.Target, from, to)
-	if err != nil {
-		return nil, err
-	}
-	events = slices.DeleteFunc(events, func(x event.Event) bool { return x.Kind == event.Action })
-	all, err := l.Entries(ctx, "", 0)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range all {
-		if x.Server != e.Server || x.State == journal.Planned || x.State == journal.Failed {
-			continue
-		}
-		if x.Action.Kind != finding.KillSession {
-			events = append(events, event.Event{
-				At: x.Started, Until: x.Ended, Kind: event.Action, Text: x.ID + ": " + x.Action.SQL, Ref: x.ID,
-			})
-		}
-		if !x.UndoneAt.IsZero() {
-			events = append(events, event.Event{
-				At: cmp.Or(x.UndoBegan, x.UndoneAt), Until: x.UndoneAt, Kind: event.Action,
-				Text: "undo of " + x.ID + ": " + x.Action.Undo, Ref: x.ID,
-			})
-		}
-	}
-	slices.SortStableFunc(events, func(x, y event.Event) int { return x.At.Compare(y.At) })
-	return events, nil
 }
 
 // history opens the history, nil when there is none.

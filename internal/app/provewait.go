@@ -2,13 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -21,20 +24,64 @@ const (
 	askEvery      = 5 * time.Second
 )
 
-// PrepareProof sees to it that the history has windows of a target before a change: where nothing watches it, a minute
-// of its traffic is recorded; where something has just begun to, it is waited for.
-func (a Actions) PrepareProof(ctx context.Context, t family.Server, target string, sink progress.Sink) error {
+// DefaultWait is how long live traffic is waited for after a change at most, when nothing else was said.
+const DefaultWait = 30 * time.Minute
+
+// watchedLeast is the shortest wait in which a watched target can have the windows of one side: the first minute is
+// not whole.
+const watchedLeast = (stat.MinWindows + 1) * watchedWindow
+
+// ErrNoProof is the error of a change whose effect cannot be proven on live traffic, whatever is waited for.
+var ErrNoProof = errors.New("no proof on live traffic is possible")
+
+// PrepareProof sees to it that the history has windows of the time before a change: where nothing watches the target, a
+// minute of its traffic is recorded; where something has just begun to, it is waited for. ErrNoProof says why waiting
+// up to most after the change could not prove it.
+func (a Actions) PrepareProof(
+	ctx context.Context, t family.Server, in Intent, most time.Duration, sink progress.Sink,
+) error {
+	c, err := ChangerOf(t)
+	if err != nil {
+		return err
+	}
+	target := t.Spec().Name
 	watched, err := a.Watched(ctx, target)
 	if err != nil {
 		return err
 	}
-	if !watched {
-		return a.Record(ctx, t, target, recordWindow, recordWindows, sink)
+	if watched && most < watchedLeast {
+		return fmt.Errorf("%w within %s: %s is watched in windows of a minute, and it takes %d whole ones after the "+
+			"change: at least %s", ErrNoProof, unit.Duration(most), target, stat.MinWindows,
+			unit.Duration(watchedLeast))
 	}
-	begun := time.Now()
-	for {
+	counted, fix, err := counts(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !counted {
+		return fmt.Errorf("%w: nothing counts the statements of %s, they are only sampled%s", ErrNoProof, target, fix)
+	}
+	if err := a.awaitBefore(ctx, t, target, watched, sink); err != nil {
+		return err
+	}
+	now := time.Now()
+	l, err := a.Live(ctx, t, journal.Entry{
+		Target: target, Server: c.Server().Key(), Finding: in.Finding.ID, Before: in.Diagnosis,
+		Action: *in.Finding.Action, Started: now, Ended: now,
+	}, Proving{})
+	if err != nil || len(l.Final) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %s%s", ErrNoProof, strings.Join(l.Final, "; "), fix)
+}
+
+// awaitBefore returns when the history has windows of a target, or when there will be none.
+func (a Actions) awaitBefore(
+	ctx context.Context, t family.Server, target string, watched bool, sink progress.Sink,
+) error {
+	for begun := time.Now(); watched; {
 		n, err := a.windows(ctx, target, time.Now().Add(-DefaultSide))
-		if err != nil || n > stat.MinWindows || time.Since(begun) > (stat.MinWindows+2)*watchedWindow {
+		if err != nil || n > stat.MinWindows || time.Since(begun) > watchedLeast+watchedWindow {
 			return err
 		}
 		sink.Report(progress.Progress{
@@ -44,7 +91,42 @@ func (a Actions) PrepareProof(ctx context.Context, t family.Server, target strin
 		if err := pause(ctx, askEvery); err != nil {
 			return err
 		}
+		if watched, err = a.Watched(ctx, target); err != nil {
+			return err
+		}
 	}
+	return a.Record(ctx, t, target, recordWindow, recordWindows, sink)
+}
+
+// counts reports whether a source of a server counts the statements of classes, and what to switch on where one does
+// not, in words that follow others.
+func counts(ctx context.Context, t family.Server) (counted bool, fix string, err error) {
+	x, err := family.Need[family.Classifier](t, "count classes of statements")
+	if err != nil {
+		return false, "", err
+	}
+	d, err := x.Classes(ctx, false)
+	if err != nil {
+		return false, "", err
+	}
+	defer d.Close()
+	if err := d.Begin(ctx); err != nil {
+		return false, "", err
+	}
+	_, sources, err := d.End(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	for _, s := range sources {
+		switch {
+		case s.Name == source.Samples:
+		case s.State == source.OK:
+			counted = true
+		case s.Fix != "":
+			fix += fmt.Sprintf("; %s: %s. Fix: %s", s.Name, s.Reason, s.Fix)
+		}
+	}
+	return counted, fix, nil
 }
 
 // windows counts the windows of a target in the history since a moment.
@@ -58,11 +140,11 @@ func (a Actions) windows(ctx context.Context, target string, since time.Time) (i
 	return len(ws), err
 }
 
-// AwaitProof judges an action as traffic passes, until the interval decides or a time is over, and returns the last
-// judgement. It is looked at after 8 windows and then each time there are about three quarters more; each look has the
-// same part of the 5 % that all of them may be wrong by (Pocock, Group Sequential Methods in the Design and Analysis of
-// Clinical Trials, 1977, by Bonferroni's inequality), so that looking early costs no false verdicts. The interval has
-// that confidence. With an error the change stays as it is.
+// AwaitProof judges an action as traffic passes, until the interval decides, no later traffic can, or a time is over,
+// and returns the last judgement. It is looked at after 8 windows and then each time there are about three quarters
+// more; each look has the same part of the 5 % that all of them may be wrong by (Pocock, Group Sequential Methods in
+// the Design and Analysis of Clinical Trials, 1977, by Bonferroni's inequality), so that looking early costs no false
+// verdicts. The interval has that confidence. With an error the change stays as it is.
 func (a Actions) AwaitProof(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving, most time.Duration,
 ) (l proof.Live, err error) {
@@ -75,24 +157,37 @@ func (a Actions) AwaitProof(
 		window = watchedWindow
 	}
 	looks := stat.Schedule(stat.MinWindows, int(most/window), stat.DefaultConfidence).Looks
-	o.After = min(max(o.After, most+2*window), MostOfSide)
+	o.After = min(max(o.After, time.Since(e.Ended)+most+2*window), MostOfSide)
 	o.Confidence = 1 - (1-stat.DefaultConfidence)/float64(len(looks))
-	begun, at, step := time.Now(), 0, "waiting for traffic after the change"
-	// more judges when another look is due, and reports whether to go on.
+	// What stands against any proof is known before the first look, which is for that alone.
+	if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 {
+		return l, err
+	}
+	begun, at, step := time.Now(), 0, ""
+	looked := begun
+	// more judges when another look is due, and reports whether to go on. In between it only asks each minute whether
+	// more can come of it: the change may have been undone.
 	more := func(n int) bool {
 		passed := time.Since(begun)
-		if over := passed >= most; over || at < len(looks) && n >= looks[at] {
+		over := passed >= most
+		due := over || at < len(looks) && n >= looks[at]
+		if at < len(looks) && (due || time.Since(looked) >= watchedWindow) {
 			for at < len(looks) && n >= looks[at] {
 				at++
 			}
-			if l, err = a.Live(ctx, t, e, o); err != nil || over {
+			looked = time.Now()
+			if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 || due && (l.Result == stat.Better ||
+				l.Result == stat.Worse || l.Result == stat.Same) {
 				return false
 			}
-			if l.Result == stat.Better || l.Result == stat.Worse || l.Result == stat.Same {
-				return false
-			}
+		}
+		if over {
+			return false
+		}
+		if step = fmt.Sprintf("waiting for traffic after the change: %d of %d windows", n, looks[0]); n >= looks[0] {
+			step = fmt.Sprintf("waiting for more traffic: not decided after %d windows", n)
 			if i := l.Ratio; i.N > 0 {
-				step = fmt.Sprintf("before ÷ after %s (%s to %s)", unit.Ratio(i.Center), unit.Ratio(i.Lo),
+				step += fmt.Sprintf(", before ÷ after %s (%s to %s)", unit.Ratio(i.Center), unit.Ratio(i.Lo),
 					unit.Ratio(i.Hi))
 			}
 		}
@@ -104,20 +199,27 @@ func (a Actions) AwaitProof(
 	defer func() {
 		o.Progress.Report(progress.Progress{Step: step, Started: begun, At: time.Now(), End: true})
 	}()
-	if !watched {
-		if err2 := a.record(ctx, t, e.Target, window, nil, func(n int, _ time.Duration) bool { return more(n) },
-			most); err2 != nil {
-			return l, err2
+	n := 0
+	for stored := time.Now(); watched; {
+		if !more(n) {
+			return l, err
 		}
-		return l, err
-	}
-	for n := 0; more(n); {
 		if err := pause(ctx, askEvery); err != nil {
 			return l, err
 		}
-		if n, err = a.windows(ctx, e.Target, e.Ended); err != nil {
+		k, err := a.windows(ctx, e.Target, e.Ended)
+		if err != nil {
 			return l, err
 		}
+		if k > n {
+			n, stored = k, time.Now()
+		}
+		watched = time.Since(stored) < watchedFor
+	}
+	// Nothing watches the target, or no longer: what comes is recorded here.
+	if err2 := a.record(ctx, t, e.Target, recordWindow, nil, func(k int, _ time.Duration) bool { return more(n + k) },
+		most); err2 != nil {
+		return l, err2
 	}
 	return l, err
 }

@@ -39,7 +39,8 @@ traffic shows whether the change helped, and reports it as "dyno proof" does; Ct
 	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
 	c.Flags().BoolVar(&prove, "prove", false, "with --execute: wait until live traffic shows the effect, and report "+
 		"it; records a minute before the change if nothing watches the target")
-	c.Flags().DurationVar(&most, "prove-for", 30*time.Minute, "how long --prove waits at most, 1m to 12h")
+	c.Flags().DurationVar(&most, "prove-for", app.DefaultWait, "how long --prove waits at most, 1m to 12h; "+
+		"at least 9m for a target that is watched")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		switch {
@@ -72,7 +73,10 @@ traffic shows whether the change helped, and reports it as "dyno proof" does; Ct
 			return nil
 		}
 		if prove && in.Preview.OK() {
-			if err := (app.Actions{App: e.app}).PrepareProof(c.Context(), t, t.Spec().Name, e.progress()); err != nil {
+			if err := (app.Actions{App: e.app}).PrepareProof(c.Context(), t, in, most, e.progress()); err != nil {
+				if errors.Is(err, app.ErrNoProof) {
+					return fmt.Errorf("nothing was changed: %w; the change itself needs no --prove", err)
+				}
 				return fmt.Errorf("nothing was changed: measure the time before: %w", err)
 			}
 		}

@@ -172,7 +172,7 @@ func (h changeAPI) undo(r *http.Request) (any, error) {
 func (h changeAPI) prove(r *http.Request) (any, error) {
 	var x struct {
 		ID     string  `json:"id"`
-		Window float64 `json:"window"` // seconds; 0 is the usual ten
+		Window float64 `json:"window"` // seconds, where nothing is stored of before; 0 is the usual ten
 	}
 	err := decodeJSON(r, &x)
 	if err == nil && x.ID == "" {

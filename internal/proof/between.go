@@ -15,6 +15,9 @@ const earlierDays = 7
 // sparse is the least part of a side's time that must have been observed.
 const sparse = 0.5
 
+// stamp is how moments are written.
+const stamp = "2006-01-02 15:04:05 UTC"
+
 // undisturbed returns the time around the change in which nothing else changed that may be the cause: from the last
 // other change before it to the first one after. An event between the last window before and the first one after is a
 // reason not to judge.
@@ -43,7 +46,7 @@ func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
 		if end.Before(e.At) {
 			end = e.At
 		}
-		at := e.At.UTC().Format("2006-01-02 15:04:05 UTC")
+		at := e.At.UTC().Format(stamp)
 		switch {
 		case !end.After(last):
 			if end.After(from) && end.After(c.Started.Add(-c.Before)) {
@@ -74,6 +77,8 @@ func (c Case) disturbs(e event.Event) string {
 		short = strings.ToValidUTF8(short[:80], "") + "…"
 	}
 	switch {
+	case e.Kind == event.Restart && strings.HasPrefix(text, "another server"):
+		return short
 	case e.Kind == event.Restart:
 		return "a restart of the server"
 	case e.Kind == event.Action:
@@ -162,22 +167,15 @@ func (c Case) nearest(windows []int, step int) []int {
 	return windows
 }
 
-// refusals says why the sides cannot be compared.
-func (c Case) refusals(s sides) (why []string) {
-	for _, side := range []struct {
-		name    string
-		windows []int
-	}{{"before", s.before}, {"after", s.after}} {
-		if n := len(side.windows); n < stat.MinWindows {
-			why = append(why, fmt.Sprintf("too few windows: %d %s the change, and it takes %d", n, side.name,
-				stat.MinWindows))
-			continue
-		}
-		x := c.stretch(side.windows)
-		if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {
-			why = append(why, fmt.Sprintf("gaps: only %.0f %% of the time %s was observed",
-				100*x.Seconds/all, side.name))
-		}
+// refusals says why the windows of a side cannot be compared with others.
+func (c Case) refusals(side string, windows []int) []string {
+	n := len(windows)
+	if n < stat.MinWindows {
+		return []string{fmt.Sprintf("too few windows: %d %s the change, and it takes %d", n, side, stat.MinWindows)}
 	}
-	return why
+	x := c.stretch(windows)
+	if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {
+		return []string{fmt.Sprintf("gaps: only %.0f %% of the time %s was observed", 100*x.Seconds/all, side)}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
@@ -82,7 +83,11 @@ type Live struct {
 	// nil when these were not kept. When the two contradict each other, the verdict is unstable.
 	Earlier  *stat.Interval `json:"earlier_days,omitempty"`
 	Expected *finding.Gain  `json:"expected,omitempty"`
+	// Compared is the measured ratio of what Expected is about; nil when this proof does not measure that.
+	Compared *stat.Interval `json:"compared,omitempty"`
 	Notes    []string       `json:"notes,omitempty"`
+	// Final says why windows that come later cannot turn this into another judgement; empty while they can.
+	Final []string `json:"-"`
 }
 
 // Stretch is one side of the comparison.
@@ -140,7 +145,14 @@ func Judge(c Case, parse shape.Parse) Live {
 	l := Live{Change: c.Ended, Expected: c.Gain, Notes: notes, Before: c.stretch(s.before), After: c.stretch(s.after)}
 	all := c.totals(s)
 	l.Shift = shiftOf(all)
-	broken = append(broken, c.refusals(s)...)
+	if !to.IsZero() {
+		l.Final = append(l.Final, fmt.Sprintf("of the time after the change only that until %s counts",
+			to.UTC().Format(stamp)))
+	}
+	l.Final = append(l.Final, broken...)
+	few := c.refusals("before", s.before)
+	l.Final = append(l.Final, few...)
+	broken = slices.Concat(broken, few, c.refusals("after", s.after))
 
 	l.Whole = c.compare(all, s, broken)
 	touched := slices.DeleteFunc(slices.Clone(all), func(x total) bool { return !c.touches(x, all, parse) })
@@ -161,7 +173,11 @@ func Judge(c Case, parse shape.Parse) Live {
 			l.About = "the class that uses " + c.Action.Table.String()
 		}
 	}
+	if len(few) == 0 {
+		l.Final = append(l.Final, silent(about)...)
+	}
 	c.sameHours(&l, about, s)
+	l.Compared = c.measured(l, about, s)
 	if v, ok := l.Shift.Get(); ok && v > otherMix && l.Result != stat.Invalid {
 		l.Result = stat.Invalid
 		l.Reasons = append(l.Reasons, fmt.Sprintf("another mix: %.0f %% of the calls differ in class between before "+
@@ -177,6 +193,50 @@ func Judge(c Case, parse shape.Parse) Live {
 		}
 	}
 	return l
+}
+
+// silent says why none of the classes can be compared, whatever they do after the change.
+func silent(list []total) []string {
+	sampled := false
+	for _, x := range list {
+		if !x.Class.Sampled && x.before.enough() {
+			return nil
+		}
+		sampled = sampled || x.Class.Sampled
+	}
+	if sampled {
+		return []string{onlySampled}
+	}
+	return []string{fmt.Sprintf("no class that the change affects had %d calls in %d windows before it", fewCalls,
+		stat.MinWindows)}
+}
+
+// onlySampled is why there is no ratio of sampled classes.
+const onlySampled = "its classes were sampled, not counted: a time per call is unknown"
+
+// measured returns the ratio of what the expected gain is about: the time per call of the finding's classes, or of all
+// statements. Rules expect other things as well, such as fewer pages written: of these there is none here.
+func (c Case) measured(l Live, about []total, s sides) *stat.Interval {
+	if c.Gain == nil {
+		return nil
+	}
+	x := l.Whole.Ratio
+	switch what := c.Gain.What; {
+	case strings.HasPrefix(what, "time per call"), what == "time per execution":
+		own := slices.DeleteFunc(slices.Clone(about), func(x total) bool {
+			return !slices.Contains(c.About.Classes, x.Class.ID)
+		})
+		if x = l.Ratio; len(own) > 0 && len(own) < len(about) {
+			x = c.compare(own, s, nil).Ratio
+		}
+	case what == "time per statement", what == "time of a statement":
+	default:
+		return nil
+	}
+	if x.N == 0 {
+		return nil
+	}
+	return &x
 }
 
 // total is a class with its sums on either side.
@@ -306,7 +366,7 @@ func (c Case) compare(list []total, s sides, broken []string) Outcome {
 	case len(list) == 0:
 		o.Reasons = append(o.Reasons, "no class that the change affects ran before or after it")
 	case len(in) == 0 && sampled > 0:
-		o.Reasons = append(o.Reasons, "its classes were sampled, not counted: a time per call is unknown")
+		o.Reasons = append(o.Reasons, onlySampled)
 	case len(in) == 0:
 		o.Reasons = append(o.Reasons, fmt.Sprintf("too few calls: no class has %d calls in %d windows of both sides",
 			fewCalls, stat.MinWindows))

@@ -229,6 +229,62 @@ func TestLiveRefuses(t *testing.T) {
 	}
 }
 
+// TestLiveFinal: what later windows cannot change is said, and only that.
+func TestLiveFinal(t *testing.T) {
+	late, guessed := slow, slow
+	late.calls, guessed.sampled = [2]float64{0, 200}, true
+	short := world(random(), 60, 4, 0, 0.05, slow, items)
+	cut := world(random(), 60, 30, 0, 0.05, slow, items)
+	cut.Events = []event.Event{{At: changed.Add(4 * time.Minute), Kind: event.Restart, Text: "restarted"}}
+	together := world(random(), 60, 4, 0, 0.05, slow, items)
+	together.Events = []event.Event{{
+		At: changed.Add(5 * time.Second), Kind: event.Restart, Text: "another server answers: b instead of a",
+	}}
+	for name, x := range map[string]struct {
+		c   Case
+		why string
+	}{
+		"more is needed after": {short, ""},
+		"nothing after yet":    {world(random(), 60, 0, 0, 0.05, slow, items), ""},
+		"too few before":       {world(random(), 4, 30, 0, 0.05, slow, items), "too few windows: 4 before"},
+		"sampled":              {world(random(), 60, 4, 0, 0.05, guessed, items), "were sampled"},
+		"none before":          {world(random(), 60, 30, 0, 0.05, late, items), "had 20 calls in 8 windows before"},
+		"restart after":        {cut, "only that until 2026-03-04 12:04:00 UTC counts"},
+		"another server":       {together, "another server answers: b instead of a at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := judged(x.c)
+			if (len(l.Final) > 0) != (x.why != "") || !says(l.Final, x.why) {
+				t.Errorf("%q, %s %q", l.Final, l.Result, l.Reasons)
+			}
+		})
+	}
+}
+
+// TestLiveCompared: an expected gain is set beside the time per call of the classes it is about, and beside nothing
+// when it is of another thing.
+func TestLiveCompared(t *testing.T) {
+	other := slow
+	other.id, other.text = "c3", "update orders set a = ? where id = ?"
+	other.mean = [2]float64{0.01, 0.03}
+	c := world(random(), 60, 30, 0.3, 0.05, slow, items, other)
+	c.About.Classes = []string{"a1"}
+	for what, want := range map[string]float64{
+		"time per call of the class": 2, "time per statement": (4 + 0.8 + 2) / (2 + 0.8 + 6),
+		"pages written for the same changes": 0,
+	} {
+		c.Gain = &finding.Gain{What: what, Lo: 2, Hi: 4}
+		x := judged(c).Compared
+		if (x != nil) != (want > 0) || x != nil && (x.Lo > want || x.Hi < want) {
+			t.Errorf("%s: %+v, want %g", what, x, want)
+		}
+	}
+	c.Gain = nil
+	if x := judged(c).Compared; x != nil {
+		t.Errorf("no gain: %+v", x)
+	}
+}
+
 // TestLiveRhythm: a gain that each day brings at that hour is none.
 func TestLiveRhythm(t *testing.T) {
 	c := world(random(), 60, 30, 0.3, 0.05, slow, items)

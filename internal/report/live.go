@@ -123,7 +123,8 @@ func liveRatio(i stat.Interval) string {
 		unit.Percent(i.Confidence), unit.Ratio(i.Lo), unit.Ratio(i.Hi), i.N)
 }
 
-// ExpectedText sets the gain that the finding expected beside the measured one; "" where it expected none.
+// ExpectedText sets the gain that the finding expected beside the measured one, where the proof measures the same
+// thing; "" where it expected none.
 func ExpectedText(p proof.Live) string {
 	g := p.Expected
 	if g == nil {
@@ -133,8 +134,10 @@ func ExpectedText(p proof.Live) string {
 		return "Expected: " + g.Text
 	}
 	s := fmt.Sprintf("Expected of %s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
-	switch i := p.Ratio; {
-	case i.N == 0:
+	switch i := p.Compared; {
+	case i == nil && p.Ratio.N > 0:
+		s += "; this proof does not measure that"
+	case i == nil:
 	case i.Hi < g.Lo:
 		s += "; the measured gain is less"
 	case i.Lo > g.Hi:
@@ -176,7 +179,7 @@ func (d *Document) live(f form) []block {
 	if p.Earlier != nil {
 		add("same hours of earlier days", stat.Decide(*p.Earlier, proof.Margin), *p.Earlier)
 	}
-	if g := p.Expected; g != nil && g.Lo > 0 && g.Hi >= g.Lo {
+	if g := p.Expected; p.Compared != nil && g.Lo > 0 && g.Hi >= g.Lo {
 		i := stat.Interval{Center: g.Lo, Lo: g.Lo, Hi: g.Hi, N: 1, Confidence: 1}
 		l.Rows = append(l.Rows, LaidRung{
 			Label: "expected by the finding", Of: &i, Text: unit.Ratio(g.Lo) + " to " + unit.Ratio(g.Hi),

@@ -27,7 +27,8 @@ func TestLiveDocument(t *testing.T) {
 		After: proof.Stretch{
 			From: at.Add(time.Minute), To: at.Add(time.Hour), Seconds: 3540, Windows: 59, Calls: 600,
 		},
-		Expected: &finding.Gain{What: "time per call", Lo: 3, Hi: 5}, Notes: []string{"before: only the time after"},
+		Expected: &finding.Gain{What: "time per call", Lo: 3, Hi: 5}, Compared: &o.Ratio,
+		Notes: []string{"before: only the time after"},
 		Classes: []proof.ClassOutcome{{
 			Outcome: o, Class: "a1", Fingerprint: "select <orders>", CallsBefore: 50, CallsAfter: 60,
 			Course: []proof.Point{{At: at, MeanSec: 0.02, Calls: 5}, {At: at.Add(time.Hour), MeanSec: 0.01, Calls: 5}},
@@ -64,6 +65,16 @@ func TestLiveDocument(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "━◆") {
 		t.Errorf("no bar in\n%s", &text)
+	}
+	p.Expected, p.Compared = &finding.Gain{What: "pages written for the same changes", Lo: 3, Hi: 5}, nil
+	d = LiveDocument("x-1", e, p, Place{Target: "shop"}, at)
+	text.Reset()
+	if err := Text(&text, &d, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat,
+		"×3.00 to ×5.00; this proof does not measure that") || strings.Contains(flat, "expected by the finding") {
+		t.Errorf("the time per call is set beside a gain of something else:\n%s", &text)
 	}
 	b, err := Encode(&d)
 	if err != nil {

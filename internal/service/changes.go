@@ -261,7 +261,7 @@ func (s *Changes) UndoChange(ctx context.Context, id, confirm, by string, o chan
 }
 
 // ProveChange compares the traffic before and after an action, out of the history where that has both, in a task whose
-// result is the id of the report.
+// result is the id of the report. Where too little of the time after it is stored yet, the task waits for more.
 func (s *Changes) ProveChange(ctx context.Context, id, by string, o family.Look) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Changes) ProveChange(ctx context.Context, id, by string, o family.Look)
 			}
 			defer t.Close()
 			o.Progress = sink
-			_, doc, err := s.app.ProveAndKeep(ctx, t, e, app.Proving{Look: o})
+			_, doc, err := s.app.ProveAndKeep(ctx, t, e, app.Proving{Look: o, Wait: app.DefaultWait})
 			if err != nil {
 				return "", err
 			}

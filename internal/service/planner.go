@@ -25,6 +25,7 @@ const (
 	heavyEvery  = 10 * time.Second // for classes that became heavy
 	heavyShare  = 0.02             // of the statement time
 	heavyFactor = 3                // times what a call took when the plan was asked for last
+	heavyAnHour = 10               // plans of such classes
 )
 
 // anotherPlan begins the text of the event of a changed plan.
@@ -32,8 +33,12 @@ const anotherPlan = "another plan for "
 
 // planner remembers of which classes of a target the plan was asked, and when.
 type planner struct {
-	last  time.Time
-	asked map[string]askedPlan
+	last      time.Time // regular turn
+	lastHeavy time.Time // turn in which plans of heavy classes were asked for
+	asked     map[string]askedPlan
+
+	heavyHour time.Time // since when heavies are counted
+	heavies   int
 
 	hour    time.Time // since when changed are counted
 	changed int
@@ -67,11 +72,18 @@ func (p *planner) tells(at time.Time) bool {
 // one before a second of any. Those whose plan is not asked for anyway, by family.Planner.Explainable, take nobody's
 // place.
 func (p *planner) choose(w ClassWindow, explainable func(statement string) error) (due []int) {
-	since := w.To.Sub(p.last) // less than nothing: the clock was set back
-	if since >= 0 && since < heavyEvery {
+	// Less than nothing is a clock that was set back.
+	recent := func(last time.Time, every time.Duration) bool {
+		since := w.To.Sub(last)
+		return since >= 0 && since < every
+	}
+	heavyOnly := recent(p.last, plansEvery)
+	if recent(p.lastHeavy, heavyEvery) && heavyOnly {
 		return nil
 	}
-	heavyOnly := since >= 0 && since < plansEvery
+	if !recent(p.heavyHour, time.Hour) {
+		p.heavyHour, p.heavies = w.To, 0
+	}
 	if p.asked == nil {
 		p.asked = map[string]askedPlan{}
 	}
@@ -91,7 +103,8 @@ func (p *planner) choose(w ClassWindow, explainable func(statement string) error
 				schemas[c.Schema] {
 				continue
 			}
-			if (heavyOnly || w.To.Sub(p.asked[k].at) < planOfOne) && !p.heavy(c, total, w.To) {
+			early := heavyOnly || w.To.Sub(p.asked[k].at) < planOfOne
+			if early && (p.heavies >= heavyAnHour || !p.heavy(c, total, w.To)) {
 				continue
 			}
 			p.asked[k] = askedPlan{w.To, c.TimeSec / float64(max(1, c.Count))}
@@ -102,13 +115,18 @@ func (p *planner) choose(w ClassWindow, explainable func(statement string) error
 				}
 				continue
 			}
-			planned++
+			if planned++; early {
+				p.heavies++
+			}
 			schemas[c.Schema] = true
 			due = slices.Insert(due, planned-1, i) // before those of the others
 		}
 	}
-	if !heavyOnly || len(due) > 0 {
+	if !heavyOnly {
 		p.last = w.To
+	}
+	if !heavyOnly || len(due) > 0 {
+		p.lastHeavy = w.To
 	}
 	for k, x := range p.asked { // classes come and go
 		if w.To.Sub(x.at).Abs() > 2*planOfOne {

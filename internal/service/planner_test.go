@@ -36,3 +36,27 @@ func TestPlansOfEachSchema(t *testing.T) {
 		t.Errorf("a minute later: %v", due)
 	}
 }
+
+// TestPlansOfHeavyClasses: classes that become heavy one after the other do not put the regular turn off, and cost a
+// few plans an hour.
+func TestPlansOfHeavyClasses(t *testing.T) {
+	var p planner
+	at := time.Unix(1_800_000_000, 0)
+	heavy, regular := 0, 0
+	for i := range 300 { // every 10 s for 50 minutes
+		w := ClassWindow{To: at.Add(time.Duration(i) * heavyEvery), Classes: []class.Class{
+			{ID: fmt.Sprint("new", i), Schema: "shop", Example: "SELECT a FROM t", Count: 10, TimeSec: 50},
+			{ID: fmt.Sprint("light", i/6), Schema: "shop", Example: "SELECT b FROM t", Count: 10, TimeSec: 0.01},
+		}}
+		for _, k := range p.choose(w, sqlshape.Explainable) {
+			if k == 1 {
+				regular++
+			} else if i%6 != 0 {
+				heavy++
+			}
+		}
+	}
+	if regular != 50 || heavy == 0 || heavy > heavyAnHour {
+		t.Errorf("%d regular plans of 50, %d of heavy classes", regular, heavy)
+	}
+}

@@ -2425,6 +2425,8 @@ export interface components {
             /** @description Earlier is the same ratio against the same hours of earlier days instead of the time just before the change; nil when these were not kept. When the two contradict each other, the verdict is unstable. */
             earlier_days?: components["schemas"]["Interval"];
             expected?: components["schemas"]["Gain"];
+            /** @description Compared is the measured ratio of what Expected is about; nil when this proof does not measure that. */
+            compared?: components["schemas"]["Interval"];
             notes?: string[];
         };
         /** @description Lock is one lock that a session holds or waits for. */

@@ -123,8 +123,8 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
         <h2 class="grow">{safe(c.text)}</h2>
         <code class="faint">{c.id}</code>
         {way && (
-          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'a task is working on it' : whyNot()}
-            onClick={() => undo(true)}>
+          <Button icon="undo" kind={c.open ? 'main' : 'plain'}
+            why={c.task && task?.kind !== 'prove' ? 'a task is working on it' : whyNot()} onClick={() => undo(true)}>
             {c.open ? 'Check the server…' : 'Undo…'}
           </Button>
         )}
@@ -133,7 +133,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
       <div class="body entry-body">
         {c.open && <Notice tone="warn">{safe(c.open)}</Notice>}
         {c.error && <Notice tone="bad">{safe(c.error)}</Notice>}
-        {task && task.state === 'running' && <TaskProgress task={task} notes />}
+        {task && task.state === 'running' && task.kind !== 'prove' && <TaskProgress task={task} notes />}
         <div class="entry-cols">
           <div class="stack">
             <p class="dim">
@@ -211,7 +211,7 @@ function Proofs({ c }: { c: Detail }) {
       {newest ? <ProofView p={newest} />
         : <p class="dim">
         Not measured yet. Compares time per call of the affected classes before and after, out of what was stored;
-        read-only.</p>}
+        right after a change it waits for traffic, up to 30 minutes. Read-only.</p>}
       {c.proofs.length > 1 && (
         <p class="dim">
           Earlier proofs:{' '}

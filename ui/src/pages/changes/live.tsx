@@ -24,7 +24,7 @@ export function LiveView({ p, sentence }: { p: Live; sentence: string }) {
   if (p.about !== 'all classes') rows.push({ name: 'all classes', of: p.whole.ratio, tone: verdicts[p.whole.result][0] })
   if (p.earlier_days) rows.push({ name: 'same hours of earlier days', of: p.earlier_days, tone: 'info' })
   const g = p.expected
-  if (g && g.lo > 0 && g.hi >= g.lo) {
+  if (g && p.compared && g.lo > 0 && g.hi >= g.lo) {
     rows.push({ name: 'expected by the finding', tone: 'unknown', expected: true,
       of: { center: g.lo, lo: g.lo, hi: g.hi, n: 1, confidence: 1 } })
   }

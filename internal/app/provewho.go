@@ -1,0 +1,142 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+)
+
+const (
+	// anotherServer begins the text of an event that another server answers under the name of a target.
+	anotherServer = "another server"
+	// identityEvery is how much later than the change itself such an event may be: identities are not read each second.
+	identityEvery = 15 * time.Second
+	// mostHoles bounds the times without windows around which states are compared, those nearest to now.
+	mostHoles = 40
+	// uptimeSlack is by how much a server's uptime and the clock may differ between two moments.
+	uptimeSlack = 30 * time.Second
+)
+
+// changesOf returns what else may have changed how fast a server is: the events of the target, the actions on that
+// server under whatever name, and other servers that had the target's name.
+func changesOf(
+	ctx context.Context, l *ledger.Ledger, h *history.History, e journal.Entry, spans []proof.Span, from, to time.Time,
+) ([]event.Event, error) {
+	events, err := l.Events.List(ctx, e.Target, from, to)
+	if err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(events, func(x event.Event) bool { return x.Kind == event.Action })
+	for i, x := range events {
+		if x.Kind == event.Restart && strings.HasPrefix(x.Text, anotherServer) {
+			events[i].At, events[i].Until = x.At.Add(-identityEvery), x.At
+		}
+	}
+	all, err := l.Entries(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range all {
+		if x.State == journal.Planned || x.State == journal.Failed {
+			continue
+		}
+		if x.Server != e.Server {
+			if x.Target == e.Target && x.Server != "" {
+				events = append(events, replaced(x.Started, "as action "+x.ID+" was made"))
+			}
+			continue
+		}
+		if x.Action.Kind != finding.KillSession {
+			events = append(events, event.Event{
+				At: x.Started, Until: x.Ended, Kind: event.Action, Text: x.ID + ": " + x.Action.SQL, Ref: x.ID,
+			})
+		}
+		if !x.UndoneAt.IsZero() { // without Ref: that of the judged action ends its effect, as another's change would
+			events = append(events, event.Event{
+				At: cmp.Or(x.UndoBegan, x.UndoneAt), Until: x.UndoneAt, Kind: event.Action,
+				Text: "undo of " + x.ID + ": " + x.Action.Undo,
+			})
+		}
+	}
+	seen, err := l.Diagnoses.Between(ctx, e.Target, from, to, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range seen { // a server's own identity, without the database that the journal may add
+		if d.Server != "" && e.Server != "" && d.Server != e.Server && !strings.HasPrefix(e.Server, d.Server+"/") {
+			events = append(events, replaced(d.At, "at diagnosis "+d.ID))
+		}
+	}
+	unseen, err := unseen(ctx, h, e.Target, spans)
+	if err != nil {
+		return nil, err
+	}
+	events = append(events, unseen...)
+	slices.SortStableFunc(events, func(x, y event.Event) int { return x.At.Compare(y.At) })
+	return events, nil
+}
+
+// replaced is the event that another server than the changed one answered at a moment.
+func replaced(at time.Time, when string) event.Event {
+	return event.Event{At: at, Kind: event.Restart, Text: anotherServer + " had this name " + when}
+}
+
+// unseen returns what happened to the server while nothing watched it: the states on both sides of a time without
+// windows are of two servers, or of one that was started in between.
+func unseen(
+	ctx context.Context, h *history.History, target string, spans []proof.Span,
+) (events []event.Event, err error) {
+	read := func(at time.Time) (*state.State, error) {
+		s, err := h.StateAt(ctx, target, at)
+		var none *history.NotFoundError
+		if errors.As(err, &none) {
+			return nil, nil
+		}
+		return s, err
+	}
+	holes := 0
+	for i := len(spans) - 1; i > 0 && holes < mostHoles; i-- {
+		old, now := spans[i-1], spans[i]
+		if now.From.Sub(old.To) < time.Second {
+			continue
+		}
+		holes++
+		before, err := read(old.To)
+		if err != nil {
+			return nil, err
+		}
+		after, err := read(now.To)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil || after == nil {
+			continue
+		}
+		x := event.Event{At: old.To, Until: now.From, Target: target, Kind: event.Restart}
+		up1, ok1 := before.Get(state.Uptime).Get()
+		up2, ok2 := after.Get(state.Uptime).Get()
+		grown := time.Duration((up2 - up1) * float64(time.Second))
+		switch {
+		case before.Server != "" && after.Server != "" && before.Server != after.Server:
+			x.Text = fmt.Sprintf("%s answers: %s instead of %s", anotherServer, after.Server, before.Server)
+		case ok1 && ok2 && (after.At.Sub(before.At)-grown).Abs() > uptimeSlack:
+			x.Text = anotherServer + " answers, or the same one was started"
+		default:
+			continue
+		}
+		events = append(events, x)
+	}
+	return events, nil
+}

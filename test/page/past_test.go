@@ -25,6 +25,27 @@ func TestDiagnoseRange(t *testing.T) {
 	b.WaitText(".diagnosis", "A past window")
 	b.WaitText(".diagnosis", "from stored data")
 	b.Shot("past")
+	// Whoever opens something else meanwhile stays there.
+	visit(b, fmt.Sprintf("/overview?target=shop&from=%d&to=%d", began.Unix(), began.Add(6*time.Second).Unix()))
+	b.Wait(".range button")
+	b.Eval(`(() => {
+		[...document.querySelectorAll('.range button')].find((x) => x.textContent.includes('Diagnose this')).click()
+		document.querySelector('nav a[href*="queries"]').click()
+	})()`, nil)
+	b.Until("the diagnosis is done", func() error {
+		var all struct {
+			Diagnoses []struct{ ID string }
+		}
+		s.Get("diagnoses?target=shop", &all)
+		if len(all.Diagnoses) < 2 {
+			return fmt.Errorf("there are %d", len(all.Diagnoses))
+		}
+		return nil
+	})
+	b.Eval(`new Promise((done) => setTimeout(done, 1000))`, nil) // three times as long as between two looks at the task
+	if !strings.Contains(b.URL(), "/queries") {
+		t.Errorf("the page went to %s", b.URL())
+	}
 	visit(b, "/overview?target=shop&from=-1h&to=-30m")
 	if why := b.Attr(".range button[aria-disabled]", "title"); !strings.Contains(why, "10 minutes") {
 		t.Errorf("a range of half an hour: %q", why)

@@ -73,7 +73,8 @@ type entry struct {
 
 func (e entry) target() ledger.Target {
 	return ledger.Target{
-		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv, Redact: e.Redact != nil && *e.Redact,
+		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv,
+		Redact: e.Redact != nil && *e.Redact,
 	}
 }
 

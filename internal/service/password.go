@@ -27,9 +27,9 @@ func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "k
 
 // SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
 // inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
-// without one it must be there. Its statements are redacted as redact says, nil changes nothing there. The file names where the password
-// goes and how that is verified, so that allow holds it to that place. Errors for what is written wrongly are of kind
-// BadTarget, ledger.ErrNotFound is for an unknown name.
+// without one it must be there. Its statements are redacted as redact says, nil changes nothing there. The file names
+// where the password goes and how that is verified, so that allow holds it to that place. Errors for what is written
+// wrongly are of kind BadTarget, ledger.ErrNotFound is for an unknown name.
 func (s *Inventory) SetTargetPassword(
 	ctx context.Context, name, url, password string, redact *bool,
 ) (ledger.Target, error) {

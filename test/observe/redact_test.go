@@ -505,7 +505,8 @@ func TestRedactKeepsAndShowsNoLiteral(t *testing.T) {
 	if !places["stream"] {
 		t.Error("the stream shows no mark without redaction: it proves nothing")
 	}
-	t.Logf("%d marks without redaction, %d and %d with it", len(found[plain]), len(found[byTarget]), len(found[byServe]))
+	t.Logf("%d marks without redaction, %d and %d with it", len(found[plain]), len(found[byTarget]),
+		len(found[byServe]))
 }
 
 // locks is what the test looks at of an answer of GET locks.

@@ -32,7 +32,8 @@ type slowLog struct {
 	readID fileID
 	// partial says that since did not read all that was written.
 	partial bool
-	// short says why it held fewer statements of late than were counted, whatever the settings say; "" while it held all
+	// short says why it held fewer statements of late than were counted, whatever the settings say; "" while it held
+	// all.
 	short string
 }
 

@@ -177,6 +177,7 @@ func marked(ctx context.Context, t *testing.T, s *servers.Server) (wait func()) 
 		"'1913-07-29'), (2, 'zqmark 2', 2, '1913-07-29')",
 		"CREATE PROCEDURE shop.p(x VARCHAR(60)) BEGIN SELECT count(*) FROM shop.t WHERE c = 'zqmark in a body' "+
 			"OR c = x; DO SLEEP(0.5); END",
+		"CREATE TABLE shop.pile (id INT PRIMARY KEY, c VARCHAR(60)) ENGINE=InnoDB", "INSERT INTO shop.pile VALUES (1, 'x')",
 		"CREATE TRIGGER shop.g BEFORE INSERT ON shop.t FOR EACH ROW SET NEW.c = CONCAT(NEW.c, ' zqmark')")
 	var g sync.WaitGroup
 	session := func(statements ...string) {
@@ -209,6 +210,10 @@ func marked(ctx context.Context, t *testing.T, s *servers.Server) (wait func()) 
 	session("BEGIN", "UPDATE t SET c = 'zqmark of a blocker' WHERE id = 2", "DO SLEEP(0.1)", "DO SLEEP(3)", "ROLLBACK")
 	session("SET innodb_lock_wait_timeout = 2", "UPDATE t SET c = 'zqmark of a victim', n = 987654321987 WHERE id = 2")
 	session("SET lock_wait_timeout = 2", "ALTER TABLE t ADD COLUMN e VARCHAR(9) DEFAULT 'zqmark' COMMENT 'zqmark'")
+	session("BEGIN", "UPDATE pile SET c = 'zqmark on top' WHERE id = 1", "DO SLEEP(4)", "ROLLBACK")
+	for range 3 { // an incident
+		session("UPDATE pile SET c = 'zqmark in a pile' WHERE id = 1")
+	}
 	for _, ids := range [][2]string{{"101", "102"}, {"102", "101"}} { // deadlocks
 		session("BEGIN", "INSERT IGNORE INTO t VALUES (101, 'zqmark', 101, NULL), (102, 'zqmark', 102, NULL)", "COMMIT",
 			"BEGIN", "UPDATE t SET c = 'zqmark a' WHERE id = "+ids[0], "DO SLEEP(0.05)",

@@ -1,6 +1,7 @@
 package class
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/sketch"
@@ -29,6 +30,15 @@ type Distributions struct {
 type Distribution struct {
 	ID, Schema string
 	Times      *sketch.Bins // nanoseconds
+}
+
+// Mixed returns the origin of two distributions taken together: that of the less exact one. An empty one counts for
+// nothing.
+func Mixed(a, b Origin) Origin {
+	if a != b && a != "" && b != "" {
+		return PerformanceSchema // of the two that a distribution can have
+	}
+	return cmp.Or(a, b)
 }
 
 // Read reports whether anything is said of a stretch of time.

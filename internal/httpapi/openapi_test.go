@@ -206,7 +206,8 @@ func described() []answered {
 		{
 			path: "POST /target/add", room: "settings",
 			about: "Adds a server to the inventory. It takes no password: " +
-				"name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409},
+				"name the file or the variable of Dyno's that holds it. Without redact a target that is replaced is " +
+				"redacted as before.", code: 201, errors: []int{409},
 			need: []string{"name", "url"}, body: struct {
 				Name        string `json:"name"`
 				URL         string `json:"url"`

@@ -67,12 +67,14 @@ type entry struct {
 	URL         string `json:"url"`
 	Defaults    string `json:"defaults_file"`
 	PasswordEnv string `json:"password_env"`
-	Redact      bool   `json:"redact"` // keep and show no literal of its statements
+	// Redact has no literal of its statements kept or shown; without it the target stays as it is.
+	Redact *bool `json:"redact"`
 }
 
 func (e entry) target() ledger.Target {
 	return ledger.Target{
-		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv, Redact: e.Redact,
+		Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv,
+		Redact: e.Redact != nil && *e.Redact,
 	}
 }
 
@@ -88,7 +90,7 @@ func (h settingAPI) addTarget(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := h.inventory.AddTarget(r.Context(), x.target(), x.Replace)
+	t, err := h.inventory.AddTarget(r.Context(), x.target(), x.Redact, x.Replace)
 	return coded{http.StatusCreated, t}, err
 }
 
@@ -109,7 +111,7 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 		Name     string `json:"name"`
 		URL      string `json:"url"`
 		Password string `json:"password"`
-		Redact   bool   `json:"redact"`
+		Redact   *bool  `json:"redact"`
 	}
 	err := decodeJSON(r, &x)
 	if err == nil && (x.Name == "" || x.Password == "") {

@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql/capture"
 	"github.com/dyno-perf/dyno/internal/mysql/mytext"
+	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
 )
@@ -87,12 +88,14 @@ func (r redactedClasses) End(ctx context.Context) ([]class.Class, []source.Sourc
 	return all, sources, err
 }
 
-// redactedPlans are plans without the parts that hold literals. Of a statement without its literals the plan of the
-// statement that its class was seen by is asked for.
+// redactedPlans are plans and definitions without the parts that hold literals. Of a statement without its literals the
+// plan of the statement that its class was seen by is asked for.
 type redactedPlans struct {
-	family.Plans
+	*capture.Explainer
 	real *examples
 }
+
+var _ family.Definer = redactedPlans{} // as those of a server that is not redacted
 
 func (r redactedPlans) Explain(ctx context.Context, id, schema, statement string) (explain.Plan, error) {
 	sql, ok := r.real.get(id, schema)
@@ -106,7 +109,14 @@ func (r redactedPlans) Explain(ctx context.Context, id, schema, statement string
 	default:
 		sql = statement
 	}
-	p, err := r.Plans.Explain(ctx, id, schema, sql)
+	p, err := r.Explainer.Explain(ctx, id, schema, sql)
 	capture.RedactPlan(&p)
 	return p, err
+}
+
+// Tables implements family.Definer.
+func (r redactedPlans) Tables(ctx context.Context, database, statement string) ([]schema.Table, error) {
+	all, err := r.Explainer.Tables(ctx, database, statement)
+	capture.RedactTables(all)
+	return all, err
 }

@@ -23,7 +23,8 @@ type Deltas struct {
 	Target string    `json:"target"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
-	// Restarted is when the server came up, if that was between the moments: its counters then begin there.
+	// Restarted is when the server came up, if that was between the moments: counters that began again with it are
+	// counted from there.
 	Restarted known.Value[time.Time] `json:"restarted,omitzero"`
 	Counters  []Delta                `json:"counters"` // by name
 }
@@ -57,21 +58,26 @@ func (s *Metrics) Deltas(ctx context.Context, target string, from, to time.Time)
 	if err != nil {
 		return d, err
 	}
+	var first map[string]counted // of the server that came up
 	begun, again := started.Get()
-	again = again && begun > from.UnixMilli()
-	if again {
+	if again && begun > from.UnixMilli() {
 		d.Restarted = known.Of(time.UnixMilli(begun).UTC().Round(time.Second))
+		if first, err = firstAfter(ctx, r, target, begun, to.UnixMilli()); err != nil {
+			return d, err
+		}
 	}
 	for key, b := range after {
 		a, ok := before[key]
+		f, up := first[key]
 		x := Delta{Name: b.name, Labels: b.labels, Seconds: float64(b.at-a.at) / 1000}
 		switch {
-		case again && !strings.HasPrefix(b.name, "node_"):
-			x.Seconds = float64(b.at-begun) / 1000
-			x.Grown = known.Of(b.value)
 		case !ok || b.at <= a.at:
 			continue
-		case b.value >= a.value:
+		case up && f.value < a.value && f.value <= b.value && !strings.HasPrefix(b.name, "node_"):
+			// It began again with the server. Not all do: some servers keep their statistics on disk.
+			x.Seconds = float64(b.at-begun) / 1000
+			x.Grown = known.Of(b.value)
+		case b.value >= a.value && (!up || f.value >= a.value):
 			x.Grown = known.Of(b.value - a.value)
 		}
 		if x.Seconds > 0 {
@@ -96,13 +102,53 @@ type counted struct {
 // (Unix milliseconds), by its uptime.
 func newestAt(ctx context.Context, r *series.Reader, target string, at time.Time,
 ) (all map[string]counted, started known.Value[int64], err error) {
+	last := func(all []metric.Point) metric.Point { return all[len(all)-1] }
+	all, started, err = counters(ctx, r, target, at.Add(-deltaLookBack).UnixMilli(), at.UnixMilli(), last)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%w of %s in the %v before %s", ErrNoSamples, target, deltaLookBack,
+			at.UTC().Format(time.RFC3339))
+	}
+	return all, started, err
+}
+
+// longestStart is how long after a server came up its first samples are looked for: it may have to recover first.
+const longestStart = time.Hour
+
+// firstAfter returns the first samples of counters after the server came up, by name and labels.
+func firstAfter(
+	ctx context.Context, r *series.Reader, target string, begun, to int64,
+) (all map[string]counted, err error) {
+	first := func(all []metric.Point) metric.Point {
+		// a series may have ended just now
+		return all[max(slices.IndexFunc(all, func(p metric.Point) bool { return p.Value == p.Value }), 0)]
+	}
+	ready := to
+	err = r.Seconds(ctx, begun, min(to, begun+longestStart.Milliseconds()), []series.Match{
+		{Label: "target", Op: "=", Value: target}, {Label: "__name__", Op: "=~", Value: ".+_uptime(_seconds)?"},
+	}, func(x metric.Series) {
+		if len(x.Points) > 0 {
+			ready = min(ready, first(x.Points).At)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, _, err = counters(ctx, r, target, begun, min(to, ready+deltaLookBack.Milliseconds()), first)
+	return all, err
+}
+
+// counters returns one sample of each counter within a window, by name and labels, and when the server came up (Unix
+// milliseconds), by its uptime.
+func counters(
+	ctx context.Context, r *series.Reader, target string, from, to int64, pick func([]metric.Point) metric.Point,
+) (all map[string]counted, started known.Value[int64], err error) {
 	all = map[string]counted{}
 	ms := []series.Match{{Label: "target", Op: "=", Value: target}}
-	err = r.Seconds(ctx, at.Add(-deltaLookBack).UnixMilli(), at.UnixMilli(), ms, func(x metric.Series) {
+	err = r.Seconds(ctx, from, to, ms, func(x metric.Series) {
 		if len(x.Points) == 0 {
 			return
 		}
-		p := x.Points[len(x.Points)-1]
+		p := pick(x.Points)
 		if p.Value != p.Value { // the series has ended
 			return
 		}
@@ -122,9 +168,5 @@ func newestAt(ctx context.Context, r *series.Reader, target string, at time.Time
 		}
 		all[key] = c
 	})
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%w of %s in the %v before %s", ErrNoSamples, target, deltaLookBack,
-			at.UTC().Format(time.RFC3339))
-	}
 	return all, started, err
 }

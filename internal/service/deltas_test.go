@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
-// TestDeltas compares seconds: over a reset of one counter, and over a restart of the server, after which all of its
-// counters are greater than before.
+// TestDeltas compares seconds: over a reset of one counter, and over a restart of the server, after which its counters
+// are greater than before: those that began again with it and one that did not.
 func TestDeltas(t *testing.T) {
 	s := graphService(t)
 	const restart = 100 // seconds
@@ -29,6 +29,7 @@ func TestDeltas(t *testing.T) {
 		add("x_uptime", metric.Gauge, up)
 		add("x_total", metric.Counter, counts, "command", "select")
 		add("x_flushed_total", metric.Counter, float64(i%50))
+		add("x_kept_total", metric.Counter, float64(10*i))
 		add("node_x_total", metric.Counter, float64(7*i))
 		add("dyno_x_total", metric.Counter, float64(i))
 		r.Parts = []reading.Part{{Source: "x", Samples: len(r.Samples)}}
@@ -50,7 +51,7 @@ func TestDeltas(t *testing.T) {
 	}
 	d, by := get(10, 20)
 	if x := by["x_total"]; x.Grown.Or(-1) != 500 || x.Seconds != 10 || x.Labels["command"] != "select" ||
-		len(x.Labels) != 1 || d.Restarted.OK() || len(by) != 3 {
+		len(x.Labels) != 1 || d.Restarted.OK() || len(by) != 4 {
 		t.Errorf("10 s: %+v", d)
 	}
 	if _, by = get(40, 60); by["x_flushed_total"].Grown.OK() || by["x_total"].Grown.Or(-1) != 1000 {
@@ -62,6 +63,9 @@ func TestDeltas(t *testing.T) {
 	}
 	if x := by["x_total"]; x.Grown.Or(-1) != 900*90 || x.Seconds != 90 {
 		t.Errorf("what it grew since the restart: %+v", x)
+	}
+	if x := by["x_kept_total"]; x.Grown.Or(-1) != 1000 || x.Seconds != 100 {
+		t.Errorf("what went on over the restart: %+v", x)
 	}
 	if x := by["node_x_total"]; x.Grown.Or(-1) != 700 || x.Seconds != 100 {
 		t.Errorf("the machine did not restart: %+v", x)

@@ -325,7 +325,7 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 		t.Helper()
 		was := v.Fleet.serverOf("shop")
 		if _, err := v.Inventory.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
-			true); err != nil {
+			nil, true); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

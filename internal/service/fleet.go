@@ -155,19 +155,31 @@ func (s *Fleet) open(ctx context.Context, name string) (family.Server, error) {
 	return s.app.Open(ctx, name, s.login(name))
 }
 
+// watched returns an entry of the inventory as it is watched; false when it is not. Of a server that the service was
+// started with, only redaction is taken from the inventory: the rest stays as it was then.
+func (s *Fleet) watched(t ledger.Target) (ledger.Target, bool) {
+	switch {
+	case len(s.o.Targets) == 0:
+		return t, true
+	case slices.Contains(s.o.Targets, t.Name):
+		return ledger.Target{Name: t.Name, Redact: t.Redact}, true
+	}
+	return t, false
+}
+
 // follow starts and stops watchers so that they are those of the inventory.
 func (s *Fleet) follow(ctx context.Context) error {
+	all, err := s.ledger.Targets(ctx)
+	if err != nil {
+		return err
+	}
 	want := map[string]ledger.Target{}
 	for _, n := range s.o.Targets {
 		want[n] = ledger.Target{Name: n}
 	}
-	if len(s.o.Targets) == 0 {
-		all, err := s.ledger.Targets(ctx)
-		if err != nil {
-			return err
-		}
-		for _, t := range all {
-			want[t.Name] = t
+	for _, t := range all {
+		if x, ok := s.watched(t); ok {
+			want[t.Name] = x
 		}
 	}
 	s.mu.Lock()
@@ -326,7 +338,8 @@ func (s *Fleet) identities() map[string]string {
 // followed waits until an entry of the inventory is watched as it is now: whoever wrote it asks for it next. Run looks
 // at the inventory every two seconds.
 func (s *Fleet) followed(ctx context.Context, t ledger.Target) {
-	if len(s.o.Targets) > 0 {
+	t, ok := s.watched(t)
+	if !ok {
 		return
 	}
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {

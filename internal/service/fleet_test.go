@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
@@ -51,4 +53,48 @@ func TestOneMemberHoldsUpNobody(t *testing.T) {
 		t.Errorf("%+v is watched, %v leave", m.Entry, v.Fleet.leaving)
 	}
 	v.Fleet.left(time.Millisecond)
+}
+
+// TestRedactANamedServer switches redaction of a server that the service was started with: the watcher is another one
+// before the answer says so, and replacing the entry or its password keeps the switch.
+func TestRedactANamedServer(t *testing.T) {
+	a := alone(t)
+	shop := ledger.Target{Name: "shop", URL: "mysql://dyno@127.0.0.1:1/"}
+	if _, err := (app.Inventory{App: a}).AddTarget(t.Context(), shop, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := New(t.Context(), a, Options{Targets: []string{"shop"}, Looking: discovery.Options{None: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	v.Fleet.Ready(ctx)
+	f := func(what string, want bool, err error) {
+		t.Helper()
+		m, watched := v.Fleet.Find("shop")
+		if kept, _ := v.ledger.Target(ctx, "shop"); err != nil || !watched || m.Entry.Redact != want ||
+			kept.Redact != want {
+			t.Errorf("%s: watched %t with %+v, the inventory has %+v, %v", what, watched, m.Entry, kept, err)
+		}
+	}
+	f("at first", false, nil)
+	_, err = v.Inventory.Redact(ctx, "shop", true)
+	f("switched on", true, err)
+	_, err = v.Inventory.AddTarget(ctx, shop, nil, true)
+	f("replaced", true, err)
+	off, on := false, true
+	_, err = v.Inventory.AddTarget(ctx, shop, &off, true)
+	f("replaced without", false, err)
+	_, err = v.Inventory.SetTargetPassword(ctx, "shop", "", "secret7", &on)
+	f("a password with it", true, err)
+	_, err = v.Inventory.SetTargetPassword(ctx, "shop", "", "secret8", nil)
+	f("another password", true, err)
 }

@@ -46,11 +46,19 @@ func (s *Inventory) Adopt(ctx context.Context) (taken []discovery.Found, d disco
 	return taken, d, err
 }
 
-// AddTarget puts a server into the inventory, see app.App.AddTarget. What it may log in with is what Allow leaves.
-func (s *Inventory) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+// AddTarget puts a server into the inventory, see app.App.AddTarget. What it may log in with is what Allow leaves. Its
+// statements are redacted as redact says; nil leaves it to what the inventory has under that name.
+func (s *Inventory) AddTarget(ctx context.Context, t ledger.Target, redact *bool, replace bool) (ledger.Target, error) {
 	t, err := s.app.Allow(ctx, t)
+	inventory := app.Inventory{App: s.app}
+	if err == nil && redact == nil {
+		var was ledger.Target
+		was, err = inventory.Remembered(ctx, t.Name)
+		redact = &was.Redact
+	}
 	if err == nil {
-		t, err = app.Inventory{App: s.app}.AddTarget(ctx, t, replace)
+		t.Redact = *redact
+		t, err = inventory.AddTarget(ctx, t, replace)
 	}
 	if err != nil {
 		return t, err

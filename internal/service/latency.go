@@ -18,7 +18,7 @@ import (
 type Latency struct {
 	Origin class.Origin `json:"origin,omitzero"`
 	// Error is how far a quantile may be from the exact one, as a share of it: 0.01 of a slow log, 0.05 of the
-	// server's histograms.
+	// server's histograms, or of both in one window.
 	Error float64 `json:"error,omitzero"`
 	Quantiles
 	// Reason says why a part of the window, or all of it, has no distribution, with what would give one.
@@ -100,7 +100,7 @@ func (s *Classes) Latency(ctx context.Context, target, id string, from, to time.
 		b, c := joined(part, id)
 		for _, d := range part {
 			if d.Origin != "" && d.Times != nil {
-				l.Origin = max(l.Origin, d.Origin)
+				l.Origin = class.Mixed(l.Origin, d.Origin)
 			}
 		}
 		own += c.Own

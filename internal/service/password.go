@@ -27,11 +27,11 @@ func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "k
 
 // SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
 // inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
-// without one it must be there. With redact its statements are redacted from now on. The file names where the password
-// goes and how that is verified, so that allow holds it to that place. Errors for what is written wrongly are of kind
-// BadTarget, ledger.ErrNotFound is for an unknown name.
+// without one it must be there. Its statements are redacted as redact says, nil changes nothing there. The file names
+// where the password goes and how that is verified, so that allow holds it to that place. Errors for what is written
+// wrongly are of kind BadTarget, ledger.ErrNotFound is for an unknown name.
 func (s *Inventory) SetTargetPassword(
-	ctx context.Context, name, url, password string, redact bool,
+	ctx context.Context, name, url, password string, redact *bool,
 ) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
 		return ledger.Target{}, &endpoint.Error{
@@ -54,7 +54,10 @@ func (s *Inventory) SetTargetPassword(
 		return ledger.Target{}, err
 	}
 	t, err := s.app.Allow(ctx, ledger.Target{Name: name, URL: url, Defaults: os.DevNull}) // no password but this one
-	t.Redact = was.Redact || redact
+	t.Redact = was.Redact
+	if redact != nil {
+		t.Redact = *redact
+	}
 	if err != nil {
 		return t, err
 	}

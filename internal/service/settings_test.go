@@ -146,7 +146,7 @@ func TestWhatIsForgottenWasWritten(t *testing.T) {
 	}
 	f("nothing", true, nil)
 	add := func(url string, replace bool) error {
-		_, err := v.Inventory.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url}, replace)
+		_, err := v.Inventory.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url}, nil, replace)
 		return err
 	}
 	f("a password in the URL", false, add("mysql://u:secret7@db2", true))

@@ -25,6 +25,39 @@ func TestDiagnoseRange(t *testing.T) {
 	b.WaitText(".diagnosis", "A past window")
 	b.WaitText(".diagnosis", "from stored data")
 	b.Shot("past")
+	// Whoever opens something else meanwhile stays there.
+	visit(b, fmt.Sprintf("/overview?target=shop&from=%d&to=%d", began.Unix(), began.Add(6*time.Second).Unix()))
+	b.Wait(".range button")
+	running := func() (n, all int) {
+		var x struct {
+			Tasks []struct{ Kind, State string }
+		}
+		s.Get("tasks", &x)
+		for _, k := range x.Tasks {
+			if k.Kind == "diagnose" {
+				all++
+				if k.State == "running" {
+					n++
+				}
+			}
+		}
+		return n, all
+	}
+	_, before := running()
+	b.Eval(`(() => {
+		[...document.querySelectorAll('.range button')].find((x) => x.textContent.includes('Diagnose this')).click()
+		document.querySelector('nav.rail a[href*="queries"]').click()
+	})()`, nil)
+	b.Until("the diagnosis is done", func() error {
+		if n, all := running(); n > 0 || all == before {
+			return fmt.Errorf("%d of %d diagnoses are running", n, all)
+		}
+		return nil
+	})
+	b.Eval(`new Promise((done) => setTimeout(done, 1000))`, nil) // three times as long as between two looks at the task
+	if !strings.Contains(b.URL(), "/queries") {
+		t.Errorf("the page went to %s", b.URL())
+	}
 	visit(b, "/overview?target=shop&from=-1h&to=-30m")
 	if why := b.Attr(".range button[aria-disabled]", "title"); !strings.Contains(why, "10 minutes") {
 		t.Errorf("a range of half an hour: %q", why)

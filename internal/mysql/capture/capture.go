@@ -24,6 +24,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -259,9 +260,14 @@ func Redact(s *snapshot.Snapshot) {
 	for i := range s.Programs {
 		s.Programs[i].Body = ""
 	}
-	for i := range s.Tables {
-		for j := range s.Tables[i].Triggers {
-			s.Tables[i].Triggers[j].Body = ""
+	RedactTables(s.Tables)
+}
+
+// RedactTables takes out of definitions what may hold values of users: the bodies of triggers.
+func RedactTables(all []schema.Table) {
+	for i := range all {
+		for j := range all[i].Triggers {
+			all[i].Triggers[j].Body = ""
 		}
 	}
 	for i := range s.Events {

@@ -24,6 +24,8 @@ type distributions struct {
 	broken string    // why the stretch gives no distribution; "" while it does
 	logged map[[2]string]*sketch.Bins
 	grown  map[digestKey]*grownDigest
+	// statements by the slow log and by the digests, without Dyno's
+	inLog, counted uint64
 
 	last class.Distributions // of the stretch that ended with the window closed last
 }
@@ -58,6 +60,7 @@ func (d *distributions) begin(ctx context.Context, r *Reader, p picture) {
 func (d *distributions) next(r *Reader) {
 	d.from, d.sent, d.broken = time.Now(), total(r.t.Sent()), ""
 	d.logged, d.grown = map[[2]string]*sketch.Bins{}, map[digestKey]*grownDigest{}
+	d.inLog, d.counted = 0, 0
 }
 
 func total(sent map[string]uint64) (n uint64) {
@@ -68,7 +71,31 @@ func total(sent map[string]uint64) (n uint64) {
 }
 
 // logWhole reports whether a slow log can be read that holds every statement.
-func logWhole(r *Reader) bool { return r.log != nil && r.log.whole && r.usable(source.SlowLog) }
+func logWhole(r *Reader) bool {
+	return r.log != nil && r.log.whole && r.log.short == "" && r.usable(source.SlowLog)
+}
+
+// lookAgain asks for the settings of the slow log again when a stretch ends: they may be others by now. A setting that
+// is global says nothing of the sessions that were open before, so what was logged is compared with what was counted.
+func (d *distributions) lookAgain(ctx context.Context, r *Reader) {
+	byLog := logWhole(r)
+	changed := r.logChanged(ctx)
+	short := ""
+	if float64(d.inLog) < tolerated*float64(d.counted)-10 {
+		short = fmt.Sprintf("the slow log held %d of the %d statements that the digests counted: sessions that were "+
+			"open before long_query_time was set keep their own, and statements of stored programs may be left out",
+			d.inLog, d.counted)
+	}
+	if byLog && changed {
+		short = "the settings of the slow log were changed"
+	}
+	if byLog {
+		d.broken = cmp.Or(d.broken, short)
+	}
+	if r.log != nil && !changed {
+		r.log.short = short
+	}
+}
 
 // add counts what a window said, and ends the stretch when it is over.
 func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
@@ -82,8 +109,10 @@ func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
 		return
 	}
 	d.last = class.Distributions{From: d.from, To: now}
+	byLog := logWhole(r)
+	d.lookAgain(ctx, r)
 	switch {
-	case logWhole(r):
+	case byLog:
 		d.fromLog()
 	case r.times.ok():
 		d.last.Own = total(r.t.Sent()) - d.sent
@@ -94,11 +123,22 @@ func (d *distributions) add(ctx context.Context, r *Reader, w windowed) {
 	if d.broken != "" {
 		d.last = class.Distributions{From: d.from, To: now, Reason: d.broken}
 	}
+	if byLog && !logWhole(r) { // the histograms follow
+		r.times.begin(ctx, r.after)
+	}
 	d.next(r)
 }
 
 // gather adds up what each class did.
 func (d *distributions) gather(r *Reader, w windowed) {
+	if w.log != nil {
+		d.inLog += w.log.count
+	}
+	if w.digestsOK {
+		for _, x := range w.counted.rows {
+			d.counted += x.row.v[cCount]
+		}
+	}
 	switch {
 	case logWhole(r):
 		if w.log == nil || r.log.partial || w.log.untold {
@@ -224,9 +264,15 @@ func lackOfDistribution(r *Reader) string {
 			why += ": " + a.Reason
 		}
 	}
+	if logWhole(r) {
+		return "until now the slow log did not hold every statement"
+	}
 	if r.log != nil && !r.log.whole {
 		return why + ", and its slow log holds only part of the statements. Fix: SET GLOBAL long_query_time=0 with " +
 			"no rate limit, where the disk has room for every statement"
+	}
+	if r.log != nil && r.log.short != "" {
+		return why + ", and " + r.log.short
 	}
 	if s := r.state[source.SlowLog]; s.State != source.OK && s.Reason != "" {
 		return fmt.Sprintf("%s. A slow log of all statements (long_query_time=0) would give one; now: %s", why,

@@ -226,4 +226,78 @@ func TestDistributionsAfterReset(t *testing.T) {
 	}
 }
 
+// TestSlowLogSetAgain changes what the slow log holds while it is watched: no distribution is taken from a part of the
+// statements, and the fix that is printed needs no restart.
+func TestSlowLogSetAgain(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			log := filepath.Join(t.TempDir(), "slow.log")
+			if err := os.Chmod(filepath.Dir(log), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			s := servers.Start(t, flavor, "performance_schema=OFF", "slow_query_log=OFF", "long_query_time=10",
+				"log_output=FILE", "slow_query_log_file="+log)
+			table(t, s)
+			r := open(t, s, "root", Options{Distributions: time.Second})
+			if err := r.Begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f := func(what string, least uint64, want string, set ...string) {
+				t.Helper()
+				s.Exec(t, set...)
+				d, reasons := stretches(t, r, func() {
+					db := s.DB(t, "d") // sessions keep the setting that they began with
+					for range 20 {
+						run(t, db, "SELECT v FROM t WHERE id=1")
+					}
+					settle(t, db)
+				})
+				why := strings.Join(reasons, "\n")
+				if n := d.Server.Count(); n < least || least == 0 && n > 0 || !strings.Contains(why, want) ||
+					want == "" && why != "" {
+					t.Errorf("%s: %d statements, %q", what, n, why)
+				}
+			}
+			f("off", 0, "slow_query_log is off")
+			f("switched on", 20, "until now", "SET GLOBAL long_query_time=0", "SET GLOBAL slow_query_log=ON")
+			f("all", 20, "")
+			f("set back", 0, "were changed", "SET GLOBAL long_query_time=10")
+			f("part", 0, "only part of the statements")
+		})
+	}
+}
+
+// TestSlowLogOfOldSessions: sessions that are open keep their own long_query_time, which no global variable shows.
+func TestSlowLogOfOldSessions(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			log := filepath.Join(t.TempDir(), "slow.log")
+			if err := os.Chmod(filepath.Dir(log), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			s := servers.Start(t, flavor, "performance_schema=ON", "slow_query_log=ON", "long_query_time=10",
+				"log_output=FILE", "slow_query_log_file="+log)
+			db := table(t, s) // one session
+			settle(t, db)
+			s.Exec(t, "SET GLOBAL long_query_time=0")
+			r := open(t, s, "root", Options{Distributions: time.Second})
+			if err := r.Begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f := func() (uint64, string) {
+				d, reasons := stretches(t, r, func() {
+					for range 40 {
+						run(t, db, "SELECT v FROM t WHERE id=1")
+					}
+					settle(t, db)
+				})
+				return d.Server.Count(), strings.Join(reasons, "\n")
+			}
+			if n, why := f(); n >= 40 || !strings.Contains(why, "sessions that were open before") {
+				t.Errorf("%d statements, %q", n, why)
+			}
+		})
+	}
+}
+
 func classID(sql string) string { return class.ID(mytext.Fingerprint(sql)) }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,8 @@ type Reader struct {
 	killed  *killed
 	samples *samples
 	log     *slowLog
+	// logVars are the settings that log was found by; nil before they were read
+	logVars map[string]string
 	sent    map[string]uint64 // of target.Sent, when the window began
 
 	begun time.Time
@@ -123,29 +126,66 @@ func fatal(err error) bool {
 
 // findLog looks for a slow log that can be read here.
 func (r *Reader) findLog(ctx context.Context) error {
-	missing := func(reason, fix string) error { r.set(source.SlowLog, source.Missing, reason, fix); return nil }
 	if r.o.NoSlowLog {
-		return missing("not requested", "")
+		r.set(source.SlowLog, source.Missing, "not requested", "")
+		return nil
 	}
-	v := map[string]string{}
-	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN "+
+	v, err := r.logSettings(ctx)
+	switch {
+	case err != nil && fatal(err):
+		return r.t.Wrap("read the settings of the slow log of", err)
+	case err != nil:
+		r.fail(source.SlowLog, err)
+	default:
+		r.useLog(ctx, v)
+	}
+	return nil
+}
+
+// logSettings reads what says where the slow log is and what it holds.
+func (r *Reader) logSettings(ctx context.Context) (v map[string]string, err error) {
+	v = map[string]string{}
+	err = r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN "+
 		"('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit',"+
 		"'log_slow_rate_limit','datadir')", func(row []driver.Value) {
 		v[strings.ToLower(text(row[0]))] = text(row[1])
 	})
-	if err != nil {
-		if fatal(err) {
-			return r.t.Wrap("read the settings of the slow log of", err)
-		}
-		r.fail(source.SlowLog, err)
-		return nil
+	return v, err
+}
+
+// logChanged reports whether the settings of the slow log are others than when it was found. It is then looked for
+// again, and what was written before is not read.
+func (r *Reader) logChanged(ctx context.Context) bool {
+	if r.o.NoSlowLog {
+		return false
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	defer cancel()
+	v, err := r.logSettings(ctx)
+	if err != nil || maps.Equal(v, r.logVars) { // what cannot be read now is the next time
+		return false
+	}
+	if r.log != nil {
+		r.log.close()
+		r.log = nil
+	}
+	r.set(source.SlowLog, source.OK, "", "")
+	r.useLog(ctx, v)
+	return true
+}
+
+// useLog opens the slow log that the settings name.
+func (r *Reader) useLog(ctx context.Context, v map[string]string) {
+	r.logVars = v
+	missing := func(reason, fix string) { r.set(source.SlowLog, source.Missing, reason, fix) }
 	switch {
 	case v["slow_query_log"] != "ON" && v["slow_query_log"] != "1":
-		return missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
+		missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
+		return
 	case !strings.Contains(strings.ToUpper(v["log_output"]), "FILE"):
-		return missing("the slow log is not written to a file: log_output="+state.Clip(v["log_output"], 100),
+		missing("the slow log is not written to a file: log_output="+state.Clip(v["log_output"], 100),
 			"SET GLOBAL log_output='FILE'")
+		return
 	}
 	path := v["slow_query_log_file"]
 	if !filepath.IsAbs(path) {
@@ -160,14 +200,15 @@ func (r *Reader) findLog(ctx context.Context) error {
 	}
 	l := &slowLog{path: path, open: open, whole: limit == 0 && (v["min_examined_row_limit"] == "0" ||
 		v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
-	if err := l.mark(); errors.Is(err, target.ErrElsewhere) {
-		return missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
-	} else if err != nil {
+	switch err := l.mark(); {
+	case errors.Is(err, target.ErrElsewhere):
+		missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
+	case err != nil:
 		r.logFailed(path, err)
-		return nil
+	default:
+		l.readTo, l.readID = l.offset, l.id
+		r.log = l
 	}
-	r.log = l
-	return nil
 }
 
 func (r *Reader) logFailed(path string, err error) {

@@ -32,6 +32,9 @@ type slowLog struct {
 	readID fileID
 	// partial says that since did not read all that was written.
 	partial bool
+	// short says why it held fewer statements of late than were counted, whatever the settings say; "" while it held
+	// all.
+	short string
 }
 
 // mark remembers where the log ends now.
@@ -75,7 +78,7 @@ func (l *slowLog) close() {
 // since digests what was written after mark.
 func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 	g = newGrouping(own)
-	g.all, l.partial = l.whole, false
+	g.all, l.partial = l.whole && l.short == "", false
 	f, err := l.open()
 	if err != nil {
 		return g, "", err
@@ -150,6 +153,7 @@ type grouping struct {
 	all   bool
 	// untold says that there was no room for the times of a class.
 	untold bool
+	count  uint64 // statements, counted by list
 }
 
 // ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry
@@ -281,6 +285,7 @@ func (g *grouping) list() (list []class.Class, more int, unnamed uint64) {
 				g.times[[2]string{schema, c.ID}] = c.Times
 			}
 			g.untold = g.untold || g.all && c.Times == nil
+			g.count += c.Count
 			if c.Fingerprint == digest.Others {
 				unnamed += c.Count
 				continue

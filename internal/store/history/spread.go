@@ -58,9 +58,11 @@ func (s spreads) put(ctx context.Context, level, at int64) error {
 // add adds one distribution to what the window has; nil adds none.
 func (s spreads) add(ctx context.Context, level, at, number int64, sec float64, b *sketch.Bins) error {
 	all := new(sketch.Bins)
+	var origin class.Origin
 	var doc []byte
-	err := s.tx.QueryRowContext(ctx, "SELECT bins FROM spread WHERE target = ? AND level = ? AND at = ? AND class = ?",
-		s.target, level, at, number).Scan(&doc)
+	err := s.tx.QueryRowContext(ctx,
+		"SELECT origin, bins FROM spread WHERE target = ? AND level = ? AND at = ? AND class = ?",
+		s.target, level, at, number).Scan(&origin, &doc)
 	if err == nil && doc != nil {
 		*all, _, err = sketch.ReadBins(doc)
 	}
@@ -78,9 +80,9 @@ func (s spreads) add(ctx context.Context, level, at, number int64, sec float64, 
 		own, reason = 0, ""
 	}
 	_, err = s.tx.ExecContext(ctx, `INSERT INTO spread VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-		sec = sec + excluded.sec, own = own + excluded.own, origin = max(origin, excluded.origin),
+		sec = sec + excluded.sec, own = own + excluded.own, origin = excluded.origin,
 		reason = CASE WHEN excluded.reason = '' THEN reason ELSE excluded.reason END, bins = excluded.bins`,
-		s.target, level, at, number, sec, own, string(s.dist.Origin), reason, doc)
+		s.target, level, at, number, sec, own, string(class.Mixed(origin, s.dist.Origin)), reason, doc)
 	return err
 }
 

@@ -120,6 +120,24 @@ func TestNoDistributionSaysWhy(t *testing.T) {
 	}
 }
 
+// TestMixedOriginIsTheLessExact: a minute of a slow log among minutes of histograms makes no hour exact.
+func TestMixedOriginIsTheLessExact(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for i, o := range []class.Origin{class.SlowLog, class.PerformanceSchema, "", class.SlowLog} {
+		from := at.Add(time.Duration(i) * time.Minute)
+		d := class.Distributions{From: from, To: from.Add(time.Minute), Origin: o, Server: binsOf(5)}
+		if o == "" {
+			d.Server, d.Reason = nil, "emptied"
+		}
+		ok(t, h.PutClasses(t.Context(), "shop", from, from.Add(time.Minute), []class.Class{a(1, 2, 1)}, d))
+	}
+	ds, err := ReadDistributions(t.Context(), h, "shop", "", at, at.Add(31*24*time.Hour))
+	if err != nil || len(ds) != 1 || ds[0].Origin != class.PerformanceSchema || ds[0].Times.Count() != 3 {
+		t.Errorf("%+v, %v", ds, err)
+	}
+}
+
 func binsOf(values ...float64) *sketch.Bins {
 	b := new(sketch.Bins)
 	for _, v := range values {

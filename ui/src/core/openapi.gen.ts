@@ -61,7 +61,7 @@ export interface paths {
     "/api/dyno/v1/target/add": {
         parameters: {
         };
-        /** Adds a server to the inventory. It takes no password: name the file or the variable of Dyno's that holds it. */
+        /** Adds a server to the inventory. It takes no password: name the file or the variable of Dyno's that holds it. Without redact a target that is replaced is redacted as before. */
         post: operations["postTargetAdd"];
     };
     "/api/dyno/v1/target/check": {
@@ -1043,7 +1043,7 @@ export interface components {
             to: string;
             /**
              * Format: date-time
-             * @description Restarted is when the server came up, if that was between the moments: its counters then begin there.
+             * @description Restarted is when the server came up, if that was between the moments: counters that began again with it are counted from there.
              */
             restarted?: string;
             /** @description by name */
@@ -2323,7 +2323,7 @@ export interface components {
              * @example pg_stat_statements
              */
             origin?: string;
-            /** @description Error is how far a quantile may be from the exact one, as a share of it: 0.01 of a slow log, 0.05 of the server's histograms. */
+            /** @description Error is how far a quantile may be from the exact one, as a share of it: 0.01 of a slow log, 0.05 of the server's histograms, or of both in one window. */
             error?: number;
             count: number;
             /** @description of the server's: statements of Dyno itself among them */
@@ -4351,8 +4351,8 @@ export interface operations {
                     url?: string;
                     defaults_file?: string;
                     password_env?: string;
-                    /** @description keep and show no literal of its statements */
-                    redact?: boolean;
+                    /** @description Redact has no literal of its statements kept or shown; without it the target stays as it is. */
+                    redact?: boolean | null;
                 };
             };
         };

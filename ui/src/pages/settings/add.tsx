@@ -47,7 +47,7 @@ export function AddServer(
     name: called, url, ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
     ...(way === 'env' && env.trim() ? { password_env: env.trim() } : {}),
     ...(way === 'none' ? { defaults_file: '/dev/null' } : {}),
-    ...(redact ? { redact } : {}),
+    redact,
   })
   const ready = url !== '' && !secret && !(way === 'file' && file.trim() === '') &&
     !(way === 'env' && env.trim() === '')

@@ -43,6 +43,9 @@ func (s *hostSource) Name() source.Name { return source.Host }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	f, err := s.place.machine(ctx, at, "the machine")
+	if x := s.place.instead(err); x != nil {
+		return x.scrape(ctx, at, emit)
+	}
 	if err != nil {
 		return err
 	}
@@ -149,6 +152,9 @@ func remote(what string) error {
 
 // Remark says by which way the machine is read.
 func (s *hostSource) Remark() string {
+	if x := s.place.inUse(); x != nil {
+		return x.remark()
+	}
 	if s.place.where.Remote == nil {
 		return ""
 	}

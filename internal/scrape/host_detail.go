@@ -26,6 +26,9 @@ func (s *hostDetail) Name() source.Name { return source.HostDetail }
 
 func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	f, err := s.place.machine(ctx, at, "the machine")
+	if x := s.place.instead(err); x != nil {
+		return x.err // hostSource gives these figures too
+	}
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ type Server interface {
 
 // there is a Server that is found on the machine that it is reached through.
 type there interface {
+	Claim(ctx context.Context) (host.Claim, error)
 	There(ctx context.Context, f host.FS) (pid int, err error)
 }
 
@@ -195,12 +196,17 @@ func observe(ctx context.Context, t Server, o Options) (*snapshot.Snapshot, erro
 		spec := t.Spec()
 		where.Remote, where.There = spec.Machine(), x.There
 	}
+	err = nil
 	if o.PID != 0 || where.Remote != nil {
-		if s.Host, _, err = host.Of(ctx, where); err != nil {
-			s.Sources = append(s.Sources, source.Source{
-				Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
-			})
-		}
+		s.Host, _, err = host.Of(ctx, where)
+	}
+	if x, ok := t.(there); ok && !s.Host.CPUs.OK() && t.Spec().NodeExporter != "" {
+		s.Host, err = scrape.HostFacts(ctx, t.Spec().NodeExporter, x.Claim, f.Datadir)
+	}
+	if err != nil {
+		s.Sources = append(s.Sources, source.Source{
+			Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
+		})
 	}
 	bound(s, buf.Lost())
 	if o.Redact {

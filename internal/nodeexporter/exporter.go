@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/guard"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 const (
@@ -176,7 +177,7 @@ func bare(err error) error {
 		err = u.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %v: %w", maxTime, context.DeadlineExceeded)
+		return fmt.Errorf("no answer within %s: %w", unit.Duration(maxTime), context.DeadlineExceeded)
 	}
 	return err
 }

@@ -77,8 +77,8 @@ func (p *place) instead(why error) *exported {
 
 // Begin sends the request for the page, where that is the way.
 func (s *hostSource) Begin() {
-	if p := s.place; p.exported != nil && !p.seen {
-		p.exported.from.Begin()
+	if x := s.place.inUse(); x != nil {
+		x.from.Begin()
 	}
 }
 

@@ -46,7 +46,9 @@ func Read(page []byte, want func(name []byte) bool, emit func(name string, ls me
 	return nil
 }
 
-func noSample(line int) error { return fmt.Errorf("line %d is not a sample in Prometheus' text format", line) }
+func noSample(line int) error {
+	return fmt.Errorf("line %d is not a sample in Prometheus' text format", line)
+}
 
 // readLabels reads labels in braces, which may be missing, and returns what follows them.
 func readLabels(b []byte) (ls metric.Labels, rest []byte, ok bool) {

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -118,7 +117,9 @@ func (p *Page) Host(datadir string) snapshot.Host {
 	}
 	if m, ok := p.at(datadir); ok {
 		h.DatadirFS = m.kind
-		if d := strings.TrimPrefix(m.device, "/dev/"); p.disks[d] && !p.partition(d) {
+		if d := strings.TrimPrefix(m.device, "/dev/"); p.whole(d) != "" {
+			h.DatadirDev = p.whole(d)
+		} else if p.disks[d] {
 			h.DatadirDev = d
 		}
 		if size, avail, ok := p.Room(datadir); ok {
@@ -127,6 +128,3 @@ func (p *Page) Host(datadir string) snapshot.Host {
 	}
 	return h
 }
-
-// whole writes a setting as the kernel does.
-func whole(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

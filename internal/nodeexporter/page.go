@@ -2,8 +2,10 @@ package nodeexporter
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,13 +143,13 @@ func parse(text []byte, now time.Time) (*Page, error) {
 			return
 		}
 		if n, ok := settings[name]; ok {
-			p.settings[n] = whole(v)
+			p.settings[n] = strconv.FormatFloat(v, 'f', -1, 64) // as the kernel writes it
 			return
 		}
 		p.figure(name, ls, v, networks)
 	})
 	if err != nil {
-		return nil, errors.New("its page cannot be read: " + err.Error())
+		return nil, fmt.Errorf("its page cannot be read: %w", err)
 	}
 	if boot <= 0 || clock < boot || len(cpus) == 0 {
 		return nil, errNotIts
@@ -155,7 +157,7 @@ func parse(text []byte, now time.Time) (*Page, error) {
 	p.Boot, p.CPUs = time.UnixMilli(int64(boot*1000)), len(cpus)
 	p.Age = time.Duration((clock - boot) * float64(time.Second))
 	p.Samples = slices.DeleteFunc(p.Samples, func(s metric.Sample) bool {
-		return strings.HasPrefix(s.Name, "node_disk_") && p.partition(s.Labels.Get("device"))
+		return strings.HasPrefix(s.Name, "node_disk_") && p.whole(s.Labels.Get("device")) != ""
 	})
 	return p, nil
 }
@@ -205,10 +207,16 @@ func (p *Page) filesystem(name string, ls metric.Labels, v float64, at map[strin
 	}
 }
 
-// partition reports whether a disk is a part of another one of the page: sda1, nvme0n1p2.
-func (p *Page) partition(disk string) bool {
+// whole returns the disk of the page that a disk is a part of, as sda of sda1 and nvme0n1 of nvme0n1p2; "" for none.
+func (p *Page) whole(disk string) string {
 	base := strings.TrimRight(disk, "0123456789")
-	return base != disk && (p.disks[base] || strings.HasSuffix(base, "p") && p.disks[strings.TrimSuffix(base, "p")])
+	if base != disk && p.disks[base] {
+		return base
+	}
+	if base, ok := strings.CutSuffix(base, "p"); ok && p.disks[base] {
+		return base
+	}
+	return ""
 }
 
 // clip bounds a name of the page.

@@ -92,13 +92,13 @@ type place struct {
 	where    Where
 	exported *exported // nil without a node_exporter
 	fs       host.FS
-	at    int64 // the round that fs is of
-	slow  int64 // the round in which another machine did not answer in time
-	pid   int
-	start uint64 // of the process, clock ticks after boot
-	seen  bool   // the server was seen on this machine once: it stays there
-	why   error  // it was not seen on another machine
-	tried time.Time
+	at       int64 // the round that fs is of
+	slow     int64 // the round in which another machine did not answer in time
+	pid      int
+	start    uint64 // of the process, clock ticks after boot
+	seen     bool   // the server was seen on this machine once: it stays there
+	why      error  // it was not seen on another machine
+	tried    time.Time
 }
 
 // retryPlace is how long nobody looks again for a server that was not found here: looking takes a connection.

@@ -196,7 +196,6 @@ func observe(ctx context.Context, t Server, o Options) (*snapshot.Snapshot, erro
 		spec := t.Spec()
 		where.Remote, where.There = spec.Machine(), x.There
 	}
-	err = nil
 	if o.PID != 0 || where.Remote != nil {
 		s.Host, _, err = host.Of(ctx, where)
 	}

@@ -35,10 +35,12 @@ test('a node_exporter is a part of the TARGET', () => {
     expect(withoutExporter(want)).toEqual([target, exporter])
   }
   f('mysql://db1/', 'http://db1:9100/metrics', 'mysql://db1/?node-exporter=http://db1:9100/metrics')
-  f('mysql://db1/?tls=required', 'http://[::1]/m?a=b&c', 'mysql://db1/?tls=required&node-exporter=http://[::1]/m%3Fa%3Db%26c')
+  f('mysql://db1/?tls=required', 'http://[::1]/m?a=b&c',
+    'mysql://db1/?tls=required&node-exporter=http://[::1]/m%3Fa%3Db%26c')
   f('mysql://db1/?tls=required', '', 'mysql://db1/?tls=required')
   expect(withExporter('', 'http://db1:9100')).toBe('')
-  expect(withoutExporter('mysql://h/?node-exporter=http://x&tls=required')).toEqual(['mysql://h/?tls=required', 'http://x'])
+  expect(withoutExporter('mysql://h/?node-exporter=http://x&tls=required'))
+    .toEqual(['mysql://h/?tls=required', 'http://x'])
   expect(hasPassword('http://u:secret@h:9100')).toBe(true)
 })
 

@@ -219,9 +219,11 @@ func (p *place) remote(what string) error {
 		if p.why != nil {
 			reason += ": " + p.why.Error()
 		}
-		return &Problem{
-			State: source.Missing, Reason: reason, Fix: "name the server's own host in ssh= to see it",
+		fix := "name the server's own host in ssh= to see it"
+		if what == theMachine {
+			fix = "name the server's own host in ssh=, or its node_exporter in node-exporter=, to see it"
 		}
+		return &Problem{State: source.Missing, Reason: reason, Fix: fix}
 	}
 	return &Problem{State: source.Failed, Reason: what + " is not visible through ssh: " + ReasonOf(p.why)}
 }

@@ -102,7 +102,7 @@ func (p *Page) at(dir string) (best mount, ok bool) {
 // Host returns what a snapshot holds of the machine. datadir is where the server keeps its data on it, "" where that is
 // not known. A server in a container may have less of the CPUs and the memory than the machine.
 func (p *Page) Host(datadir string) snapshot.Host {
-	h := snapshot.Host{CPUs: known.Of(float64(p.CPUs)), Kernel: p.Kernel, Settings: p.settings}
+	h := snapshot.Host{CPUs: known.Of(float64(len(p.CPUs))), Kernel: p.Kernel, Settings: p.settings}
 	nodes := 0
 	for _, s := range p.Samples {
 		switch s.Name {

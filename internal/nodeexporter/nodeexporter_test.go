@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.CPUs != 2 || p.CPU[0] != 30.5 || p.CPU[3] != 1 || p.Age != 3600500*time.Millisecond || p.Nodename != "db1" {
+	if cpu := p.CPU(); len(p.CPUs) != 2 || cpu[0] != 30.5 || cpu[3] != 1 || p.Age != 3600500*time.Millisecond || p.Nodename != "db1" {
 		t.Errorf("%+v", p)
 	}
 	var got []string

@@ -15,9 +15,8 @@ import (
 
 // Page is what one page says of a machine.
 type Page struct {
-	Samples  []metric.Sample // without CPU; their times are not set
-	CPU      [8]float64      // seconds since boot of all CPUs, in the order of Modes
-	CPUs     int
+	Samples  []metric.Sample        // without CPU; their times are not set
+	CPUs     map[string]*[8]float64 // seconds since boot by CPU, in the order of Modes
 	Boot     time.Time     // when the machine was started, by its own clock
 	Age      time.Duration // since then
 	Nodename string        // "" where the page does not say it
@@ -38,6 +37,7 @@ type mount struct {
 }
 
 const (
+	maxCPUs     = 10_000
 	maxNetworks = 64
 	maxMounts   = 1000
 	maxSamples  = 20_000
@@ -101,9 +101,9 @@ var errNotIts = errors.New("its page is not node_exporter's, or its collectors s
 
 // parse reads a page that came at now.
 func parse(text []byte, now time.Time) (*Page, error) {
-	p := &Page{settings: map[string]string{}, disks: map[string]bool{}}
+	p := &Page{CPUs: map[string]*[8]float64{}, settings: map[string]string{}, disks: map[string]bool{}}
 	boot, clock := 0.0, float64(now.UnixMilli())/1000
-	cpus, networks, mounts := map[string]bool{}, map[string]bool{}, map[string]int{}
+	networks, mounts := map[string]bool{}, map[string]int{}
 	modes := map[string]int{}
 	for i, m := range Modes {
 		modes[m] = i
@@ -124,9 +124,12 @@ func parse(text []byte, now time.Time) (*Page, error) {
 		}
 		switch name {
 		case "node_cpu_seconds_total":
-			if i, ok := modes[ls.Get("mode")]; ok {
-				p.CPU[i] += v
-				cpus[ls.Get("cpu")] = true
+			if i, ok := modes[ls.Get("mode")]; ok && len(p.CPUs) < maxCPUs {
+				id := ls.Get("cpu")
+				if p.CPUs[id] == nil {
+					p.CPUs[id] = new([8]float64)
+				}
+				p.CPUs[id][i] = v
 			}
 			return
 		case "node_boot_time_seconds":
@@ -151,15 +154,25 @@ func parse(text []byte, now time.Time) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its page cannot be read: %w", err)
 	}
-	if boot <= 0 || clock < boot || len(cpus) == 0 {
+	if boot <= 0 || clock < boot || len(p.CPUs) == 0 {
 		return nil, errNotIts
 	}
-	p.Boot, p.CPUs = time.UnixMilli(int64(boot*1000)), len(cpus)
+	p.Boot = time.UnixMilli(int64(boot * 1000))
 	p.Age = time.Duration((clock - boot) * float64(time.Second))
 	p.Samples = slices.DeleteFunc(p.Samples, func(s metric.Sample) bool {
 		return strings.HasPrefix(s.Name, "node_disk_") && p.whole(s.Labels.Get("device")) != ""
 	})
 	return p, nil
+}
+
+// CPU sums the seconds since boot by mode.
+func (p *Page) CPU() (sum [8]float64) {
+	for _, c := range p.CPUs {
+		for i, v := range c {
+			sum[i] += v
+		}
+	}
+	return sum
 }
 
 // figure takes a sample that Dyno stores.

@@ -39,8 +39,36 @@ type exported struct {
 	doubt   string   // why it is not known to be the server's
 	other   *Problem // it is not
 	asked   time.Time
-	last    [8]float64 // seconds by mode
+	cpu     cpuSum
 }
+
+// cpuSum adds up the times of CPUs, some of which may be switched off and on: their times leave the page and come back,
+// which must not look like a start from 0 or a second of a thousand CPUs.
+type cpuSum struct {
+	boot int64 // of the machine, Unix seconds
+	last map[string]*[8]float64
+	sum  [8]float64
+}
+
+// next returns the seconds by mode of a page.
+func (c *cpuSum) next(page *nodeexporter.Page) [8]float64 {
+	if boot := page.Boot.Unix(); c.last == nil || max(boot-c.boot, c.boot-boot) > bootSlack {
+		c.boot, c.sum = boot, page.CPU()
+	} else {
+		for id, now := range page.CPUs {
+			if was := c.last[id]; was != nil {
+				for i := range now {
+					c.sum[i] += max(0, now[i]-was[i]) // the kernel takes a little back at times, see fallsBack
+				}
+			}
+		}
+	}
+	c.last = page.CPUs
+	return c.sum
+}
+
+// bootSlack is how far the time at which a machine was started may seem to move while its clock is set, seconds.
+const bootSlack = 15
 
 func newExported(w Where, datadir string) *exported {
 	if w.NodeExporter == "" {
@@ -123,10 +151,10 @@ func (x *exported) read(ctx context.Context, at int64, emit func(metric.Sample))
 	put := func(name string, kind metric.Kind, ls metric.Labels, v float64) {
 		emit(metric.Sample{Name: name, Labels: ls, Kind: kind, At: at, Value: v})
 	}
-	for i, v := range page.CPU {
-		put("node_cpu_seconds_total", metric.Counter, modes[i], notBack(&x.last[i], v, page.CPUs))
+	for i, v := range x.cpu.next(page) {
+		put("node_cpu_seconds_total", metric.Counter, modes[i], v)
 	}
-	put("dyno_host_cpus", metric.Gauge, nil, float64(page.CPUs))
+	put("dyno_host_cpus", metric.Gauge, nil, float64(len(page.CPUs)))
 	for _, s := range page.Samples {
 		put(s.Name, s.Kind, s.Labels, s.Value)
 	}
@@ -148,7 +176,7 @@ func (x *exported) whose(ctx context.Context, page *nodeexporter.Page) error {
 	if x.other != nil {
 		holds = whoseRetry
 	}
-	same := !x.asked.IsZero() && page.Nodename == x.node && max(boot-x.boot, x.boot-boot) <= 15
+	same := !x.asked.IsZero() && page.Nodename == x.node && max(boot-x.boot, x.boot-boot) <= bootSlack
 	if !same || time.Since(x.asked) >= holds {
 		c, err := x.claim(ctx)
 		switch {

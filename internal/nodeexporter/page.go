@@ -17,10 +17,10 @@ import (
 type Page struct {
 	Samples  []metric.Sample        // without CPU; their times are not set
 	CPUs     map[string]*[8]float64 // seconds since boot by CPU, in the order of Modes
-	Boot     time.Time     // when the machine was started, by its own clock
-	Age      time.Duration // since then
-	Nodename string        // "" where the page does not say it
-	Kernel   string        // "6.1.0-21-amd64"
+	Boot     time.Time              // when the machine was started, by its own clock
+	Age      time.Duration          // since then
+	Nodename string                 // "" where the page does not say it
+	Kernel   string                 // "6.1.0-21-amd64"
 	mounts   []mount
 	settings map[string]string
 	disks    map[string]bool

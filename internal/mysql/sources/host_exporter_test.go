@@ -43,7 +43,7 @@ func stateOf(r reading.Reading, name source.Name) source.Source {
 }
 
 // notExported are names of which node_exporter shows a part only unless it is told, or none.
-var notExported = regexp.MustCompile(`^(node_vmstat_|node_netstat_|node_memory_numa_|dyno_host_thp)|^node_disk_.*\{device (loop|z?ram|fd)`)
+var notExported = regexp.MustCompile(`^(node_vmstat_|node_netstat_|node_memory_numa_|node_memory_FileHugePages|dyno_host_thp)|^node_disk_.*\{device (loop|z?ram|fd)`)
 
 // TestHostByNodeExporter: the figures of a real node_exporter are those that are read here.
 func TestHostByNodeExporter(t *testing.T) {

@@ -84,9 +84,9 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	if x := spec.NodeExporter; x != "" && !besideServer(spec) &&
 		!has(func(p held) bool { return p.spec.NodeExporter == x }) {
-		return bad("node-exporter: over HTTP it is the page /metrics of the server's own host, or one that the inventory "+
-			"has", "run `dyno target add NAME URL --node-exporter ...` on Dyno's machine: any other URL would have Dyno "+
-			"send requests wherever the caller likes")
+		return bad("node-exporter: over HTTP it is the page /metrics of the server's own host, or one that the "+
+			"inventory has", "run `dyno target add NAME URL --node-exporter ...` on Dyno's machine: any other URL "+
+			"would have Dyno send requests wherever the caller likes")
 	}
 	for name, f := range map[string]string{
 		"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key,

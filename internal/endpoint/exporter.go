@@ -17,8 +17,8 @@ func parseExporter(text string) (string, error) {
 	case err != nil, u.Opaque != "":
 		return bad("it is not a URL")
 	case u.User != nil:
-		return bad("the URL holds a user or a password, which Dyno neither stores nor sends: have node_exporter answer " +
-			"Dyno's address without a login, by a firewall or a listener of its own (--web.listen-address)")
+		return bad("the URL holds a user or a password, which Dyno neither stores nor sends: have node_exporter " +
+			"answer Dyno's address without a login, by a firewall or a listener of its own (--web.listen-address)")
 	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
 		return bad("it does not begin with http:// or https://")
 	case u.Hostname() == "":

@@ -43,14 +43,16 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cpu := p.CPU(); len(p.CPUs) != 2 || cpu[0] != 30.5 || cpu[3] != 1 || p.Age != 3600500*time.Millisecond || p.Nodename != "db1" {
+	if cpu := p.CPU(); len(p.CPUs) != 2 || cpu[0] != 30.5 || cpu[3] != 1 ||
+		p.Age != 3600500*time.Millisecond || p.Nodename != "db1" {
 		t.Errorf("%+v", p)
 	}
 	var got []string
 	for _, s := range p.Samples {
 		got = append(got, fmt.Sprint(s.Name, s.Labels, s.Value))
 	}
-	const want = "node_memory_MemTotal_bytes[] 8e+09 node_disk_reads_completed_total[{device sda}] 7 " +
+	const want = "node_memory_MemTotal_bytes[] 8e+09 " +
+		"node_disk_reads_completed_total[{device sda}] 7 " +
 		"node_disk_reads_completed_total[{device nvme0n1}] 8 node_disk_reads_completed_total[{device dm-0}] 9"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("samples\n%s, want\n%s", s, want)

@@ -14,7 +14,9 @@ func TestTrailOfARareMachine(t *testing.T) {
 	begin := time.Unix(1_000_000, 0)
 	f := func(sec int, busy float64, want string) {
 		t.Helper()
-		all := []metric.Sample{{Name: "dyno_scrape_server_seconds_total", Kind: metric.Counter, Value: float64(sec) / 10}}
+		all := []metric.Sample{{
+			Name: "dyno_scrape_server_seconds_total", Kind: metric.Counter, Value: float64(sec) / 10,
+		}}
 		if busy >= 0 {
 			for mode, v := range map[string]float64{"user": busy, "idle": float64(sec) - busy} {
 				all = append(all, metric.Sample{

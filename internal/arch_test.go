@@ -47,7 +47,7 @@ var house = []struct {
 	}},
 	{"the operating system", []string{"internal/platform", "internal/clock"}},
 	{"access", []string{
-		"internal/endpoint", "internal/host", "internal/tunnel", "internal/userfile",
+		"internal/endpoint", "internal/host", "internal/nodeexporter", "internal/tunnel", "internal/userfile",
 		"internal/store/reserve", "internal/store/sqlitefile",
 	}},
 	{"connections", []string{

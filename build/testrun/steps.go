@@ -76,7 +76,7 @@ var steps = []step{
 		keep: func(folder string) error { return os.Setenv("DYNO_TEST_POSTGRES", folder) },
 	},
 	{
-		name: "peers", note: "downloads Prometheus, mysqld_exporter and VictoriaMetrics the first time",
+		name: "peers", note: "downloads Prometheus, two exporters and VictoriaMetrics the first time",
 		argv: []string{"build/peers"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_PEERS", tree) },
 	},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,7 @@ func (a *App) Credentials() string { return filepath.Join(a.Home, "credentials")
 //     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also
 //     go to other ports and
 //     schemas of those hosts: whoever sends requests may have a valid certificate for a host of their own.
+//   - A node_exporter is at /metrics of the server's own host, or one that the inventory has.
 //   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump
 //     hosts from the
 //     inventory: to those ssh logs in with the keys of Dyno's account.
@@ -79,6 +81,12 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
 		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno "+
 			"target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
+	}
+	if x := spec.NodeExporter; x != "" && !besideServer(spec) &&
+		!has(func(p held) bool { return p.spec.NodeExporter == x }) {
+		return bad("node-exporter: over HTTP it is the page /metrics of the server's own host, or one that the "+
+			"inventory has", "run `dyno target add NAME URL --node-exporter ...` on Dyno's machine: any other URL "+
+			"would have Dyno send requests wherever the caller likes")
 	}
 	for name, f := range map[string]string{
 		"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key,
@@ -140,6 +148,14 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			"after that other ports of its host need only tls=verify-full", t.Defaults))
 	}
 	return t, nil
+}
+
+// besideServer reports whether the node_exporter of a URL is at the usual page of the host that its server is on.
+func besideServer(s endpoint.Spec) bool {
+	u, err := url.Parse(s.NodeExporter)
+	host, _, err2 := net.SplitHostPort(s.Address)
+	return err == nil && err2 == nil && s.Jump == (tunnel.Jump{}) && s.Network == "tcp" &&
+		strings.EqualFold(u.Hostname(), host) && u.Path == "/metrics" && u.RawQuery == ""
 }
 
 // held is an entry of the inventory with where it leads.

@@ -63,6 +63,7 @@ func TestAllow(t *testing.T) {
 		{Name: "usual", URL: "mysql://db2"},
 		{Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
 		{Name: "ca", URL: "mysql://db6/?ssl-ca=" + filepath.Join(dir, "ca.pem"), PasswordEnv: EnvPrefix + "CA"},
+		{Name: "watched", URL: "mysql://db7/?node-exporter=http://metrics:9100/db7", Defaults: os.DevNull},
 		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
 	} {
 		if _, err := (Inventory{a}).AddTarget(t.Context(), e, false); err != nil {
@@ -159,6 +160,12 @@ func TestAllow(t *testing.T) {
 	f(served, "", "SHOP_PASSWORD", "verify-full") // it is for db3
 	// A jump host.
 	f("mysql://db5/?ssh=ssh://me@jump", nothing, "", nothing)
+	f("mysql://db8/?node-exporter=http://DB8:9100", nothing, "", nothing)
+	f("mysql://db8/?node-exporter=http://metrics:9100/db7", nothing, "", nothing)
+	f("mysql://db8/?node-exporter=http://db9:9100/metrics", nothing, "", "node-exporter")
+	f("mysql://db8/?node-exporter=http://db8:9100/stop", nothing, "", "node-exporter")
+	f("mysql://db8/?node-exporter=http://db8:9100/metrics%3Fx=y", nothing, "", "node-exporter")
+	f("unix:///s?node-exporter=http://127.0.0.1:9100/metrics", nothing, "", "node-exporter")
 	f("mysql://db5/?ssh=ssh://root@jump", nothing, "", "jump host")
 
 	// With files that name no server, the usual place counts as theirs; here nobody is there.

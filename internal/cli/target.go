@@ -29,6 +29,7 @@ func newTargetCommand(e *env) *cobra.Command {
 func newTargetAddCommand(e *env) *cobra.Command {
 	var t ledger.Target
 	var replace bool
+	var exporter string
 	c := &cobra.Command{
 		Use:   "add NAME URL",
 		Short: "add a server to the inventory and test the login",
@@ -36,15 +37,21 @@ func newTargetAddCommand(e *env) *cobra.Command {
 (--from-defaults), in an environment variable (--password-env), or is prompted for. Then it tests the login; a server
 that does not answer is added anyway, and so is one that refuses the login, with exit code 1.`,
 		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' " +
-			"--password-env SHOP_PASSWORD",
+			"--password-env SHOP_PASSWORD\n" +
+			"  dyno target add far mysql://dyno@db2 --node-exporter http://db2:9100/metrics",
 		Args: args(2, 2),
 	}
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
+	c.Flags().StringVar(&exporter, "node-exporter", "", "URL of a node_exporter on its machine: "+
+		"http://db1:9100/metrics")
 	c.Flags().BoolVar(&t.Redact, "redact", false, "store and show no literals of its statements")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the server that has NAME")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
+		if exporter != "" {
+			t.URL = endpoint.WithExporter(t.URL, exporter)
+		}
 		was, err := app.Inventory{App: e.app}.Remembered(c.Context(), t.Name)
 		if err != nil {
 			return err
@@ -212,7 +219,11 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 		missing := 0
 		for _, s := range x.Sources {
 			if s.State == source.OK {
-				fmt.Fprintf(e.Out, "  %-22s ok\n", s.Name)
+				how := ""
+				if s.Reason != "" {
+					how = ": " + wrap(s.Reason, e.width()-28, strings.Repeat(" ", 28))
+				}
+				fmt.Fprintf(e.Out, "  %-22s ok%s\n", s.Name, how)
 				continue
 			}
 			missing++

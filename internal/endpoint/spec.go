@@ -72,7 +72,10 @@ type Spec struct {
 	Redact bool `json:"redact,omitzero"`
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
-	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
+	// NodeExporter is the URL of a node_exporter of the server's machine, without a password: the machine is read there
+	// where Dyno does not see it itself. "" for none.
+	NodeExporter string `json:"node_exporter,omitzero"`
+	Via          Via    `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
 	// Known remembers by what servers are known that are not verified; nil remembers nothing.
 	Known *KnownServers `json:"-"`
 	// OnlyTrusted has a password sent to a server of this machine of which nothing is remembered only if TrustedAccount
@@ -242,6 +245,9 @@ func (s Spec) URL() string {
 	if s.Jump != (tunnel.Jump{}) {
 		b.WriteByte("?&"[min(len(q), 1)])
 		b.WriteString("ssh=" + legible.Replace(escapePath(s.Jump.String())))
+	}
+	if s.NodeExporter != "" {
+		return WithExporter(b.String(), s.NodeExporter)
 	}
 	return b.String()
 }

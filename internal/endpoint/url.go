@@ -25,12 +25,12 @@ var schemes = []string{"mysql", "mariadb", "unix", "postgres", "postgresql"}
 // parameters lists what may follow the question mark of a URL.
 const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, " +
 	"tls-version, get-server-public-key, " +
-	"server-public-key-path, connect-timeout, explain-schemas, ssh"
+	"server-public-key-path, connect-timeout, explain-schemas, ssh, node-exporter"
 
 // postgresParameters are those of a URL of PostgreSQL, by libpq's names.
 // https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
 const postgresParameters = "host, port, user, password, dbname, sslmode, sslrootcert, sslcert, sslkey, server-name, " +
-	"tls-version, connect_timeout, ssh"
+	"tls-version, connect_timeout, ssh, node-exporter"
 
 // ParseURL reads a TARGET in one of the forms
 //
@@ -38,6 +38,7 @@ const postgresParameters = "host, port, user, password, dbname, sslmode, sslroot
 //	mariadb://[::1]/
 //	unix:///run/mysqld/mysqld.sock?user=name&database=name
 //	mysql://user@db.internal/?ssh=ssh://me@jump.example:22
+//	mysql://user@db1/?node-exporter=http://db1:9100/metrics
 //	postgres://user@host:5432/database?sslmode=verify-full
 //	postgres://user@/database?host=/run/postgresql
 //
@@ -304,6 +305,10 @@ func (s *Spec) query(text string) error {
 			s.ServerKey = v
 		case "ssh":
 			if s.Jump, err = tunnel.ParseJump(v); err != nil {
+				return err
+			}
+		case "node-exporter":
+			if s.NodeExporter, err = parseExporter(v); err != nil {
 				return err
 			}
 		case "explain-schemas":

@@ -74,6 +74,13 @@ func TestParseURL(t *testing.T) {
 		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n",
 		ConnectTimeout: 3 * time.Second,
 	})
+	exporter := func(x string) func(*Spec) { return func(s *Spec) { s.NodeExporter = x } }
+	f("mysql://h/?node-exporter=http://h:9100", with(tcp("h:3306"), exporter("http://h:9100/metrics")))
+	f("mysql://h?Node_Exporter=https%3A%2F%2F[::1]/x%3Fcollect%5B%5D=cpu%26a=%2525", with(tcp("h:3306"),
+		exporter("https://[::1]/x?collect[]=cpu&a=%25")))
+	f("mysql://h/?ssh=ssh://j&node-exporter=http://h:9100/m", with(tcp("h:3306"), func(s *Spec) {
+		s.Jump.Host, s.NodeExporter = "j", "http://h:9100/m"
+	}))
 	f("mysql://h/?ssh=ssh://j", with(tcp("h:3306"), func(s *Spec) { s.Jump.Host = "j" }))
 	f("mysql://u@h/d?tls=required&ssh=ssh%3A%2F%2Fme%40[::1]:2222", with(tcp("h:3306"), func(s *Spec) {
 		s.User, s.Database, s.TLS, s.Jump = "u", "d", TLSRequired, tunnel.Jump{User: "me", Host: "::1", Port: 2222}
@@ -207,6 +214,12 @@ func TestParseURLRefuses(t *testing.T) {
 	f("mysql://h/?ssh=jump", BadTarget, "ssh://user@host:22")
 	f("mysql://h/?ssh=ssh://u:secret@jump", BadTarget, "no password")
 	f("mysql://h/?ssh=ssh://-oProxyCommand=x", BadTarget, "jump host")
+	f("mysql://h/?node-exporter=db1:9100", BadTarget, "http://db1:9100/metrics")
+	f("mysql://h/?node-exporter=file:///etc/passwd", BadTarget, "http:// or https://")
+	f("mysql://h/?node-exporter=http://u:secret@h:9100/", BadTarget, "without a login")
+	f("mysql://h/?node-exporter=http://h/%3Faccess_token=secret", BadTarget, "token")
+	f("mysql://h/?node-exporter=http:///metrics", BadTarget, "no host")
+	f("mysql://h/?node-exporter=http://a&node-exporter=http://b", BadTarget, "given twice")
 	f("unix:///tmp/${HOME}/s?ssh=ssh://j", BadTarget, "literally")
 	f("unix:///tmp/%2525h?ssh=ssh://j", BadTarget, "literally")
 }
@@ -234,7 +247,7 @@ func FuzzParseURL(f *testing.F) {
 		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y",
 		"mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
 		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22",
-		"mysql://h/?explain-schemas=app,shop",
+		"mysql://h/?explain-schemas=app,shop", "mysql://h/?node-exporter=http://h:9100/m%3Fa=b%26c",
 	} {
 		f.Add(s)
 	}

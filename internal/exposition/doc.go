@@ -1,4 +1,4 @@
-// Package exposition writes samples in the text formats that Prometheus scrapes, under the names
+// Package exposition writes samples in the text formats that Prometheus scrapes, and reads them, under the names
 // that they have. Packages app, cli and httpapi pass it the samples; it reads no server.
 //
 // The formats: https://prometheus.io/docs/instrumenting/exposition_formats/ (0.0.4) and

@@ -3,7 +3,8 @@ package panel
 import "github.com/dyno-perf/dyno/internal/source"
 
 // NoHost tells why what the machine says may be missing.
-const NoHost = "the machine can be observed only where Dyno runs on it"
+const NoHost = "the machine can be observed only where Dyno runs on it, reaches it by ssh, or has the URL of its " +
+	"node_exporter"
 
 // CPU is the panel of the machine's CPUs.
 func CPU() Panel {

@@ -79,8 +79,8 @@ func price(ctx context.Context, open func(Options) (*Scraper, error), o Options,
 	}
 	defer s.Close()
 	st := s.states[0]
-	p = Price{Source: st.src.Name(), Cost: st.traits.Cost, Every: max(st.traits.Every, time.Second).Seconds()}
 	s.Once(ctx)
+	p = Price{Source: st.src.Name(), Cost: st.traits.Cost, Every: st.usual(time.Second).Seconds()}
 	before, cpu := st.used, time.Duration(0)
 	for range rounds {
 		begin, ok1 := ownCPU()

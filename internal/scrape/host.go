@@ -42,7 +42,10 @@ var modes = func() (ls [8]metric.Labels) {
 func (s *hostSource) Name() source.Name { return source.Host }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	f, err := s.place.machine(ctx, at, "the machine")
+	f, err := s.place.machine(ctx, at, theMachine)
+	if x := s.place.instead(err); x != nil {
+		return x.scrape(ctx, at, emit)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,6 +131,9 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	return nil
 }
 
+// theMachine names what is looked for.
+const theMachine = "the machine"
+
 var (
 	pressureSome = map[string]string{
 		"cpu":    "node_pressure_cpu_waiting_seconds_total",
@@ -140,15 +146,23 @@ var (
 )
 
 func remote(what string) error {
+	fix := "run dyno on the server's machine to see it"
+	if what == theMachine {
+		fix = "run dyno on the server's machine to see it, or name its node_exporter in the target's URL: " +
+			"node-exporter=http://HOST:9100/metrics"
+	}
 	return &Problem{
 		State: source.Missing, Reason: what + " of the server is not visible: the server runs on another machine " +
 			"or in another container",
-		Fix: "run dyno on the server's machine to see it",
+		Fix: fix,
 	}
 }
 
 // Remark says by which way the machine is read.
 func (s *hostSource) Remark() string {
+	if x := s.place.inUse(); x != nil {
+		return x.remark()
+	}
 	if s.place.where.Remote == nil {
 		return ""
 	}

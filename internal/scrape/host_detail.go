@@ -25,7 +25,10 @@ type hostDetail struct {
 func (s *hostDetail) Name() source.Name { return source.HostDetail }
 
 func (s *hostDetail) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	f, err := s.place.machine(ctx, at, "the machine")
+	f, err := s.place.machine(ctx, at, theMachine)
+	if x := s.place.instead(err); x != nil {
+		return x.err // hostSource gives these figures too
+	}
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,7 @@ type hostCPUs struct {
 func (s *hostCPUs) Name() source.Name { return source.HostCPUs }
 
 func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	f, err := s.place.machine(ctx, at, "the machine")
+	f, err := s.place.machine(ctx, at, theMachine)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,10 @@ type Where struct {
 	// There returns the server's process on that machine, or host.ErrElsewhere or host.ErrHidden, see
 	// host.ServerThere.
 	There func(context.Context, host.FS) (pid int, err error)
+	// NodeExporter is the URL of a node_exporter, "" for none: the machine is read there as long as neither way shows
+	// it. Claim asks the server for what it is known by, so that another machine is not taken for its own.
+	NodeExporter string
+	Claim        func(context.Context) (host.Claim, error)
 	// Children says that the server is a process with a child for each session, as PostgreSQL's. What is known of one
 	// process alone is then left out.
 	Children bool
@@ -29,9 +33,12 @@ type Where struct {
 // Machine lists the sources that are files of the server's machine. datadir is where the server keeps its data, as it
 // says itself, "" where it does not. They share what they know of where the server is.
 func Machine(w Where, datadir string) []Entry {
-	p := &place{where: w}
+	p := &place{where: w, exported: newExported(w, datadir)}
 	all := []Entry{
-		{Traits{Cost: Free, About: "CPU, memory, disks and pressure of the machine"}, &hostSource{place: p}},
+		{
+			Traits{Cost: Free, Budget: p.exported.budget(), About: "CPU, memory, disks and pressure of the machine"},
+			&hostSource{place: p},
+		},
 		{Traits{Cost: Free, About: "CPU, memory and I/O of the server's process"}, &processSource{place: p}},
 		{Traits{
 			Cost: Free, Every: 5 * time.Second,
@@ -82,22 +89,25 @@ func Machine(w Where, datadir string) []Entry {
 // place is where the server runs, as far as that can be seen from here. Free sources are read one after the other, so
 // they may share one.
 type place struct {
-	where Where
-	fs    host.FS
-	at    int64 // the round that fs is of
-	slow  int64 // the round in which another machine did not answer in time
-	pid   int
-	start uint64 // of the process, clock ticks after boot
-	seen  bool   // the server was seen on this machine once: it stays there
-	why   error  // it was not seen on another machine
-	tried time.Time
+	where    Where
+	exported *exported // nil without a node_exporter
+	fs       host.FS
+	at       int64 // the round that fs is of
+	slow     int64 // the round in which another machine did not answer in time
+	pid      int
+	start    uint64 // of the process, clock ticks after boot
+	seen     bool   // the server was seen on this machine once: it stays there
+	why      error  // it was not seen on another machine
+	tried    time.Time
 }
 
 // retryPlace is how long nobody looks again for a server that was not found here: looking takes a connection.
-// retryThere is the same for another machine, of which all processes are looked through.
+// retryThere is the same for another machine, of which all processes are looked through, and
+// retryExported where a node_exporter gives the figures meanwhile.
 const (
-	retryPlace = 500 * time.Millisecond
-	retryThere = 15 * time.Second
+	retryPlace    = 500 * time.Millisecond
+	retryThere    = 15 * time.Second
+	retryExported = time.Minute
 )
 
 // open makes the machine's files those of the round at.
@@ -153,6 +163,9 @@ func (p *place) look(ctx context.Context) bool {
 	if p.where.Remote != nil {
 		retry = retryThere
 	}
+	if p.exported != nil && !p.seen { // its figures come every few seconds, which must not be a login each
+		retry = retryExported
+	}
 	if time.Since(p.tried) < retry {
 		return false
 	}
@@ -206,9 +219,11 @@ func (p *place) remote(what string) error {
 		if p.why != nil {
 			reason += ": " + p.why.Error()
 		}
-		return &Problem{
-			State: source.Missing, Reason: reason, Fix: "name the server's own host in ssh= to see it",
+		fix := "name the server's own host in ssh= to see it"
+		if what == theMachine {
+			fix = "name the server's own host in ssh=, or its node_exporter in node-exporter=, to see it"
 		}
+		return &Problem{State: source.Missing, Reason: reason, Fix: fix}
 	}
 	return &Problem{State: source.Failed, Reason: what + " is not visible through ssh: " + ReasonOf(p.why)}
 }
@@ -234,9 +249,9 @@ func (p *place) same(r host.ProcReading) error {
 }
 
 // WithMachine adds the sources of Machine to those of the server itself: first, for they cost nothing, but last where
-// they are read through ssh, so that the server is not read later because of them.
+// they are read over the network, so that the server is not read later because of them.
 func WithMachine(w Where, datadir string, server []Entry) []Entry {
-	if w.Remote != nil {
+	if w.Remote != nil || w.NodeExporter != "" {
 		return slices.Concat(server, Machine(w, datadir))
 	}
 	return slices.Concat(Machine(w, datadir), server)

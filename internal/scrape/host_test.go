@@ -2,8 +2,10 @@ package scrape
 
 import (
 	"testing"
+	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/nodeexporter"
 )
 
 func TestTurnsOfThreadsAddUp(t *testing.T) {
@@ -38,4 +40,22 @@ func TestNotBack(t *testing.T) {
 			t.Errorf("%v after %v: %v", x.read, last, got)
 		}
 	}
+}
+
+// TestCPUsThatComeAndGo: the sum of a machine's CPUs counts on when one is switched off and on, and starts again with
+// the machine.
+func TestCPUsThatComeAndGo(t *testing.T) {
+	var c cpuSum
+	f := func(boot int64, want float64, cpus map[string]*[8]float64) {
+		t.Helper()
+		if got := c.next(&nodeexporter.Page{Boot: time.Unix(boot, 0), CPUs: cpus}); got[0] != want {
+			t.Errorf("%v, want %v", got[0], want)
+		}
+	}
+	f(1000, 300, map[string]*[8]float64{"0": {100}, "1": {200}})
+	f(1001, 303, map[string]*[8]float64{"0": {101}, "1": {202}})
+	f(1000, 304, map[string]*[8]float64{"0": {102}})
+	f(1000, 305, map[string]*[8]float64{"0": {103}, "1": {202}})
+	f(1000, 307, map[string]*[8]float64{"0": {102.9}, "1": {204}})
+	f(2000, 3, map[string]*[8]float64{"0": {1}, "1": {2}})
 }

@@ -181,6 +181,11 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	if s.remote != nil {
 		s.remote.Begin() // it is on its way while the server is asked
 	}
+	for _, st := range s.states {
+		if b, ok := st.src.(beginner); ok && (p.whole || st.due(p)) {
+			b.Begin()
+		}
+	}
 	meter := s.meter.begin()
 	r := reading.Reading{At: p.at}
 	end := began.Add(p.budget)

@@ -60,7 +60,16 @@ func newTurn(src Source, tr Traits, l Link, errs Errors) *turn {
 
 // period is the time between two readings when a round comes each interval.
 func (st *turn) period(every time.Duration) time.Duration {
-	return max(st.traits.Every, every) << st.slow
+	return st.usual(every) << st.slow
+}
+
+// usual is the period of a source that is within its budget.
+func (st *turn) usual(every time.Duration) time.Duration {
+	own := max(st.traits.Every, every)
+	if p, ok := st.src.(pacer); ok {
+		own = max(own, p.Every())
+	}
+	return own
 }
 
 // due reports whether the source is read in a round. Its time is cut into slots as long as its period, at the same
@@ -188,7 +197,7 @@ func (st *turn) charge(cost, every time.Duration) {
 		return
 	}
 	least := slices.Min(st.costs[:n]).Seconds()
-	allowed := func(slow int) float64 { return st.budget() * (max(st.traits.Every, every) << slow).Seconds() }
+	allowed := func(slow int) float64 { return st.budget() * (st.usual(every) << slow).Seconds() }
 	was := st.slow
 	for st.slow < maxSlow && least > allowed(st.slow) {
 		st.slow++

@@ -25,6 +25,13 @@ type Source interface {
 // something, in the same round, and adds that part; nothing of it may be changed afterwards.
 type stater interface{ Fill(*state.State) }
 
+// beginner is a source whose answer takes its time. Begin is called at the start of a round in which it is read, so
+// that the answer is on its way while the server is asked.
+type beginner interface{ Begin() }
+
+// pacer is a source whose way of reading has a cadence of its own. Every is asked for in each round.
+type pacer interface{ Every() time.Duration }
+
 // remarker is a source that has something to say of itself when it is OK; "" for nothing.
 type remarker interface{ Remark() string }
 

@@ -104,8 +104,7 @@ type watcher struct {
 	totals source.Name // that answers when the server does
 	vitals *state.Names
 	names  family.Names
-	prev   state.Figures
-	prevAt time.Time
+	trail  state.Trail
 	silent time.Time // since when the server does not answer in time; zero while it does
 
 	renewed time.Time // when a session was given up because the server refused a login
@@ -130,7 +129,7 @@ func (w *watcher) run(ctx context.Context) {
 
 // down tells that there was no server to ask.
 func (w *watcher) down(at time.Time, err error) {
-	w.prevAt = time.Time{}
+	w.trail.Break()
 	r := reading.Reading{
 		Target: w.name, At: at,
 		Samples: []metric.Sample{{Name: w.up, At: at.UnixMilli()}},
@@ -229,11 +228,7 @@ func (w *watcher) round(r reading.Reading) {
 	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
 	// more connections than one are refused while max_connections is reached
 	st.LoginRefused = st.LoginRefused && !st.Up
-	now := w.vitals.Take(r.Samples)
-	if !w.prevAt.IsZero() {
-		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
-	}
-	w.prev, w.prevAt = now, r.At
+	st.Vitals = w.trail.Next(w.vitals.Take(r.Samples), r.At)
 	if n, ok := st.Get(state.Connected).Get(); ok && st.Connections.OK() {
 		// The list shows Dyno's own that sleep like others of the account; the server's count is without them.
 		others := int(n) - st.Connections.Or(0)

@@ -232,6 +232,9 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home
 		Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t), Datadir: t.Facts().Datadir, Home: home,
 	})
 	s.Target.Local = seen
+	if !h.CPUs.OK() && spec.NodeExporter != "" {
+		h, err = scrape.HostFacts(ctx, spec.NodeExporter, target.Claim(t), t.Facts().Datadir)
+	}
 	if err != nil { // what could be read is in it all the same
 		s.Sources = append(s.Sources, source.Source{
 			Name: source.HostFacts, State: source.Failed,

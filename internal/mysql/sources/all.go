@@ -24,7 +24,10 @@ func Measure(ctx context.Context, t *target.Target, o scrape.Options, rounds int
 func partsOf(t *target.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
 	spec := t.Spec()
-	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t)}
+	where := scrape.Where{
+		Local: t.LocalPID, Remote: spec.Machine(), There: target.There(t),
+		NodeExporter: spec.NodeExporter, Claim: target.Claim(t),
+	}
 	p := scrape.Parts{
 		Entries: entries(t, where, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}, Remote: where.Remote,
 	}

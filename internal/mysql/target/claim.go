@@ -24,6 +24,11 @@ func claimOf(ctx context.Context, t *Target) (host.Claim, error) {
 	return c, err
 }
 
+// Claim returns a function that asks t's server for what it is known by on its machine.
+func Claim(t *Target) func(ctx context.Context) (host.Claim, error) {
+	return func(ctx context.Context) (host.Claim, error) { return claimOf(ctx, t) }
+}
+
 // There returns a function that finds the server's process on the machine of f, see host.ServerThere.
 func There(t *Target) func(ctx context.Context, f host.FS) (pid int, err error) {
 	return func(ctx context.Context, f host.FS) (int, error) {

@@ -42,6 +42,7 @@ type Server interface {
 
 // there is a Server that is found on the machine that it is reached through.
 type there interface {
+	Claim(ctx context.Context) (host.Claim, error)
 	There(ctx context.Context, f host.FS) (pid int, err error)
 }
 
@@ -258,11 +259,14 @@ func machine(ctx context.Context, t Server, s *snapshot.Snapshot, o Options) {
 		spec := t.Spec()
 		where.Remote, where.There = spec.Machine(), x.There
 	}
-	if o.PID == 0 && where.Remote == nil {
-		return
-	}
 	var err error
-	if s.Host, _, err = host.Of(ctx, where); err != nil {
+	if o.PID != 0 || where.Remote != nil {
+		s.Host, _, err = host.Of(ctx, where)
+	}
+	if x, ok := t.(there); ok && !s.Host.CPUs.OK() && t.Spec().NodeExporter != "" {
+		s.Host, err = scrape.HostFacts(ctx, t.Spec().NodeExporter, x.Claim, t.Facts().Datadir)
+	}
+	if err != nil {
 		s.Sources = append(s.Sources, source.Source{
 			Name: source.HostFacts, State: source.Failed, Reason: err.Error(),
 		})

@@ -22,7 +22,10 @@ func Measure(ctx context.Context, t *conn.Target, o scrape.Options, rounds int) 
 func partsOf(t *conn.Target) scrape.Parts {
 	light, heavy := newLink(t), newLink(t)
 	spec := t.Spec()
-	where := scrape.Where{Local: t.LocalPID, Remote: spec.Machine(), There: t.There, Children: true}
+	where := scrape.Where{
+		Local: t.LocalPID, Remote: spec.Machine(), There: t.There, Children: true,
+		NodeExporter: spec.NodeExporter, Claim: t.Claim,
+	}
 	p := scrape.Parts{
 		Entries: entries(t, where, light, heavy), Light: light, Heavy: heavy, Errors: meanings{}, Remote: where.Remote,
 	}

@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
 import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../kit'
-import { hasPassword, isPostgresURL, nameFor, toURL } from './address'
+import { hasPassword, isPostgresURL, nameFor, toURL, withExporter, withoutExporter } from './address'
 import { Fix } from './sources'
 import type { Checked, Target as Entry } from '../../core/openapi.gen'
 import { flavorName, script } from './words'
@@ -25,7 +25,9 @@ export function AddServer(
   { done, taken, of,
   home = '' }: { done: (name: string) => void; taken: readonly string[]; of?: Entry | undefined; home?: string }) {
   const was: Way = of ? wayOf(of, home) : 'usual'
-  const [address, setAddress] = useState(of?.url ?? '')
+  const [ofURL, ofExporter] = withoutExporter(of?.url ?? '')
+  const [address, setAddress] = useState(ofURL)
+  const [exporter, setExporter] = useState(ofExporter)
   const [user, setUser] = useState('')
   const [name, setName] = useState(of?.name ?? '')
   const [way, setWay] = useState<Way>(was)
@@ -39,9 +41,9 @@ export function AddServer(
   const turn = useRef(0)
   const fresh = useRef(false) // something was typed since the last look
 
-  const secret = hasPassword(address)
+  const secret = hasPassword(address) || hasPassword(exporter)
   const pg = isPostgresURL(address)
-  const url = toURL(address, user)
+  const url = withExporter(toURL(address, user), exporter)
   const called = name.trim() || nameFor(address)
   const entry = (): Entry => ({
     name: called, url, ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
@@ -124,7 +126,7 @@ export function AddServer(
           <span class="label">Address</span>
           <input {...field(setAddress)} name="address"
             placeholder="db1:3306, /run/mysqld/mysqld.sock, mysql://…, postgres://…"
-            aria-invalid={secret} value={address} />
+            aria-invalid={hasPassword(address)} value={address} />
         </label>
         <label class="field">
           <span class="label">User</span>
@@ -134,6 +136,14 @@ export function AddServer(
           <span class="label">Name</span>
           <input {...field(setName)} onBlur={() => undefined} name="name" placeholder={nameFor(address) || 'shop'}
             aria-invalid={clash} value={name} disabled={of !== undefined} />
+        </label>
+      </div>
+      <div class="form-row">
+        <label class="field wide-field"
+          title="CPU, memory, disks and network of its machine, where Dyno does not run on it or reach it by ssh">
+          <span class="label">node_exporter URL (optional)</span>
+          <input {...field(setExporter)} name="exporter" placeholder="http://db1:9100/metrics"
+            aria-invalid={hasPassword(exporter)} value={exporter} />
         </label>
       </div>
       <fieldset class="ways">
@@ -189,8 +199,9 @@ export function AddServer(
       )}
       {secret && (
         <Notice tone="warn">
-          Take the password out of the address: addresses are shown. Enter it below, or name a file like
-          {' '}{pg ? '.pgpass' : 'my.cnf'} that holds it.</Notice>
+          {hasPassword(exporter) ? 'Take the password out of the URL of node_exporter: Dyno sends none there.'
+          : `Take the password out of the address: addresses are shown. Enter it below, or name a file like ` +
+            `${pg ? '.pgpass' : 'my.cnf'} that holds it.`}</Notice>
       )}
       {clash && <Notice tone="warn">The inventory already has a target named {called}.</Notice>}
       <div class="row wrap">

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasPassword, nameFor, toURL } from './address'
+import { hasPassword, nameFor, toURL, withExporter, withoutExporter } from './address'
 import { flavorOf, script } from './words'
 
 test('an address becomes a TARGET', () => {
@@ -27,6 +27,21 @@ test('a password is seen before anything is sent', () => {
   f('[::1]:3306', false)
   f('unix:///s?user=u&password=', false)
   f('', false)
+})
+
+test('a node_exporter is a part of the TARGET', () => {
+  const f = (target: string, exporter: string, want: string) => {
+    expect(withExporter(target, exporter)).toBe(want)
+    expect(withoutExporter(want)).toEqual([target, exporter])
+  }
+  f('mysql://db1/', 'http://db1:9100/metrics', 'mysql://db1/?node-exporter=http://db1:9100/metrics')
+  f('mysql://db1/?tls=required', 'http://[::1]/m?a=b&c',
+    'mysql://db1/?tls=required&node-exporter=http://[::1]/m%3Fa%3Db%26c')
+  f('mysql://db1/?tls=required', '', 'mysql://db1/?tls=required')
+  expect(withExporter('', 'http://db1:9100')).toBe('')
+  expect(withoutExporter('mysql://h/?node-exporter=http://x&tls=required'))
+    .toEqual(['mysql://h/?tls=required', 'http://x'])
+  expect(hasPassword('http://u:secret@h:9100')).toBe(true)
 })
 
 test('a name is suggested', () => {

@@ -13,6 +13,30 @@ export function toURL(address: string, user: string): string {
   return 'mysql://' + (u === '' || a.includes('@') ? '' : encodeURIComponent(u) + '@') + a + '/'
 }
 
+const exporterOf = /[?&]node-exporter=([^&]*)/i
+
+/** A TARGET with the URL of a node_exporter of its machine. */
+export function withExporter(target: string, exporter: string): string {
+  const x = exporter.trim()
+  if (target === '' || x === '') return target
+  return target + (target.includes('?') ? '&' : '?') + 'node-exporter=' +
+    encodeURIComponent(x).replace(/%(2F|3A|5B|5D|2C|40)/g, decodeURIComponent)
+}
+
+/** A TARGET without the URL of its node_exporter, and that; '' for none. */
+export function withoutExporter(target: string): [target: string, exporter: string] {
+  const m = exporterOf.exec(target)
+  if (!m) return [target, '']
+  const before = target.slice(0, m.index)
+  const after = target.slice(m.index + m[0].length)
+  const rest = before.includes('?') ? before + after : before + after.replace(/^&/, '?')
+  try {
+    return [rest, decodeURIComponent(m[1] ?? '')]
+  } catch {
+    return [target, '']
+  }
+}
+
 /** Whether it holds a password: such an address is not even sent. */
 export function hasPassword(address: string): boolean {
   const a = address.trim()

@@ -131,8 +131,13 @@ func TestDeadlocks(t *testing.T) {
 				want, lost = 1+rounds, rounds*(each-1)
 			}
 			t.Logf("%d found in %d, %d with their victim, %d missed", len(found), took, named, missed)
-			if len(found) != want || missed != uint64(lost) || named < 1+rounds {
-				t.Errorf("found %d, want %d; missed %d, want %d; %d victims", len(found), want, missed, lost, named)
+			least := want
+			if x.flavor != "mariadb" && len(x.settings) == 1 { // its log names victims with log_error_verbosity=3 only
+				least = 1 + rounds
+			}
+			if len(found) != want || missed != uint64(lost) || named < least {
+				t.Errorf("found %d, want %d; missed %d, want %d; %d victims, want %d", len(found), want, missed, lost,
+					named, least)
 				t.Log(s.Log())
 			}
 		})

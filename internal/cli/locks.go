@@ -85,8 +85,8 @@ func printLocks(w io.Writer, all history.Locks, limit int) error {
 			all.Missed[0].Why)
 	}
 	if all.Truncated {
-		b.WriteString("With their statements the lists would be too long: the latest are shown. Fix: choose a shorter " +
-			"time range.\n")
+		b.WriteString("With their statements the lists would be too long: the latest are shown. Fix: choose a " +
+			"shorter time range.\n")
 	}
 	if len(all.Pairs) > 0 {
 		fmt.Fprintf(&b, "\n%9s %6s %9s  %s\n", "DEADLOCKS", "WAITS", "WAITED", "BLOCKING → BLOCKED")

@@ -35,8 +35,8 @@ var (
 )
 
 // WithoutSecrets returns a statement as it may be kept and shown: one that names a password or a key has lost all its
-// literals, and what follows a string whose end is not sure, see Certain; any other is unchanged. A SELECT that reads a column called password, and compares something else, is
-// unchanged too: how it runs depends on its literals.
+// literals, and what is after a string whose end is not sure, see Certain; any other is unchanged. A SELECT that reads
+// a column called password, and compares something else, is unchanged too: how it runs depends on its literals.
 func WithoutSecrets[T string | []byte](sql T) T {
 	if !suspicious(sql, stems) {
 		return sql

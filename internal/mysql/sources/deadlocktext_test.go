@@ -127,8 +127,8 @@ func TestDeadlockLogOfMariaDB(t *testing.T) {
 	}
 }
 
-// TestRedactedDeadlock: with NO_BACKSLASH_ESCAPES a string ends where others go on, and nothing that is a literal in one
-// of both readings is in what is kept.
+// TestRedactedDeadlock: with NO_BACKSLASH_ESCAPES a string ends where it goes on without, and nothing that is a literal
+// in one of both readings is in what is kept.
 func TestRedactedDeadlock(t *testing.T) {
 	const plain = "update d.t set v=1 where id=2"
 	text := latestDeadlock(statusText(t, "mysql-8.0")).text

@@ -122,10 +122,9 @@ func TestLongLocks(t *testing.T) {
 		w = lock.Wait{ID: id, Begin: noon, End: noon.Add(time.Minute), Total: lock.MaxWaiters}
 		for i := range lock.MaxWaiters {
 			class := fmt.Sprint("class", i)
-			w.Waiters = append(w.Waiters, lock.Waiter{
-				Session: uint64(i + 1), SQL: strings.Repeat(of, 2000), Class: class, Fingerprint: strings.Repeat(of, 2000),
-			})
-			w.Pairs = append(w.Pairs, lock.Pair{Blocked: class, BlockedFingerprint: strings.Repeat(of, 2000), Waits: 1})
+			sql := strings.Repeat(of, 2000)
+			w.Waiters = append(w.Waiters, lock.Waiter{Session: uint64(i + 1), SQL: sql, Class: class, Fingerprint: sql})
+			w.Pairs = append(w.Pairs, lock.Pair{Blocked: class, BlockedFingerprint: sql, Waits: 1})
 		}
 		return w
 	}

@@ -190,7 +190,7 @@ func (s *deadlocks) settings(ctx context.Context, at int64) error {
 		return nil
 	}
 	s.log.close()
-	gen, err := s.q.Generation(), error(target.ErrElsewhere)
+	gen, err := s.q.Generation(), target.ErrElsewhere
 	var f *os.File
 	if s.elsewhere != gen || at-s.askedAt > placeEvery.Milliseconds() {
 		if f, err = s.open(ctx, name); errors.Is(err, target.ErrElsewhere) {

@@ -84,6 +84,10 @@ func printLocks(w io.Writer, all history.Locks, limit int) error {
 		fmt.Fprintf(&b, "%d more deadlocks were counted and could not be read: %s\n", all.MissedCount,
 			all.Missed[0].Why)
 	}
+	if all.Truncated {
+		b.WriteString("With their statements the lists would be too long: the latest are shown. Fix: choose a " +
+			"shorter time range.\n")
+	}
 	if len(all.Pairs) > 0 {
 		fmt.Fprintf(&b, "\n%9s %6s %9s  %s\n", "DEADLOCKS", "WAITS", "WAITED", "BLOCKING → BLOCKED")
 		for _, p := range all.Pairs[:min(len(all.Pairs), limit)] {

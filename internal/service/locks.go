@@ -22,6 +22,7 @@ type locks struct {
 
 	mu      sync.Mutex
 	waiting []foundLocks
+	bytes   int // of them
 }
 
 // foundLocks is what one reading of a target brought.
@@ -31,8 +32,32 @@ type foundLocks struct {
 	waits  []lock.Wait
 }
 
-// mostFound bounds how many readings may wait to be stored; the oldest go first.
-const mostFound = 2000
+// These bound the readings that wait to be stored: their number, and about their bytes. The oldest go first.
+const (
+	mostFound      = 2000
+	mostFoundBytes = 16 << 20
+)
+
+// size is about what it takes, in bytes.
+func (x foundLocks) size() int {
+	const each = 500 // of a session or lock without its statement
+	n := each
+	for _, d := range x.seen.Deadlocks {
+		for _, p := range d.Parties {
+			n += each*(1+len(p.Holds)+len(p.Waits)) + len(p.SQL) + len(p.Fingerprint)
+		}
+	}
+	for _, w := range x.waits {
+		n += each + len(w.Root.SQL) + len(w.Root.Fingerprint)
+		for _, y := range w.Waiters {
+			n += each + len(y.SQL) + len(y.Fingerprint)
+		}
+		for _, p := range w.Pairs {
+			n += each + len(p.BlockingFingerprint) + len(p.BlockedFingerprint)
+		}
+	}
+	return n
+}
 
 // take follows the locks of a target through a reading, and returns its deadlocks as events.
 func (s *locks) take(m *member, r *reading.Reading) (events []event.Event) {
@@ -72,14 +97,48 @@ func (s *locks) add(x foundLocks) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.waiting) >= mostFound {
-		s.waiting = s.waiting[1:]
-	}
 	s.waiting = append(s.waiting, x)
+	s.bytes += x.size()
+	s.bound()
+	s.wake()
+}
+
+// bound lets the oldest go; s.mu is held.
+func (s *locks) bound() {
+	for len(s.waiting) > mostFound || s.bytes > mostFoundBytes && len(s.waiting) > 1 {
+		s.bytes -= s.waiting[0].size()
+		s.waiting = slices.Delete(s.waiting, 0, 1)
+	}
+}
+
+func (s *locks) wake() {
 	select {
 	case s.more <- struct{}{}:
 	default:
 	}
+}
+
+// next takes the oldest reading out: nothing else drops or changes it while it is stored.
+func (s *locks) next() (x foundLocks, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return x, false
+	}
+	x = s.waiting[0]
+	s.bytes -= x.size()
+	s.waiting = slices.Delete(s.waiting, 0, 1)
+	return x, true
+}
+
+// back puts a reading that was not stored where it was.
+func (s *locks) back(x foundLocks) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = slices.Insert(s.waiting, 0, x)
+	s.bytes += x.size()
+	s.bound()
+	s.wake() // again after the pause
 }
 
 // end keeps the waits of a target that is not watched any more.
@@ -89,29 +148,18 @@ func (s *locks) end(m *member) { s.add(foundLocks{target: m.entry.Name, waits: m
 func (s *locks) store(end <-chan struct{}, failed func(error)) {
 	flush := func() {
 		for {
-			s.mu.Lock()
-			if len(s.waiting) == 0 {
-				s.mu.Unlock()
+			x, ok := s.next()
+			if !ok {
 				return
 			}
-			x := s.waiting[0]
-			s.mu.Unlock()
 			ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 			err := s.history.Locks.Put(ctx, x.target, x.seen, x.waits)
 			cancel()
 			if err != nil {
 				failed(err)
-				select { // again after the pause
-				case s.more <- struct{}{}:
-				default:
-				}
+				s.back(x)
 				return
 			}
-			s.mu.Lock()
-			if len(s.waiting) > 0 {
-				s.waiting = s.waiting[1:]
-			}
-			s.mu.Unlock()
 		}
 	}
 	pause := time.NewTicker(time.Second)

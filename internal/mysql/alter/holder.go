@@ -35,6 +35,20 @@ const longestRead = 4096 * utf8.UTFMax
 // mostHolders bounds the holders that are listed.
 const mostHolders = 1000
 
+// shown returns the fingerprint of a holder's statement, as far as it is sure to hold no literal.
+func shown(sql string) string {
+	sql = state.Clip(sql, longestRead)
+	sure := mytext.Certain(sql)
+	fp := strings.ToValidUTF8(mytext.Fingerprint(sure), "?")
+	switch {
+	case len(fp) > statementLimit:
+		return strings.ToValidUTF8(fp[:statementLimit], "") + " …"
+	case len(sure) < len(sql):
+		return fp + " …"
+	}
+	return fp
+}
+
 // String returns "thread 12 (app@10.0.0.7), transaction open for 83 s, statement: update t set a=?".
 func (h Holder) String() string {
 	s := fmt.Sprintf("thread %d (%s)", h.Thread, h.User)
@@ -94,10 +108,7 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 			return nil, t.Wrap("ask who holds "+table.String(), err)
 		}
 		h.User = state.Clip(h.User, statementLimit)
-		h.Statement = strings.ToValidUTF8(mytext.Fingerprint(state.Clip(h.Statement, longestRead)), "?")
-		if len(h.Statement) > statementLimit {
-			h.Statement = strings.ToValidUTF8(h.Statement[:statementLimit], "") + " …"
-		}
+		h.Statement = shown(h.Statement)
 		out = append(out, h)
 	}
 	if err := rows.Err(); err != nil {

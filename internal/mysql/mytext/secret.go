@@ -35,8 +35,8 @@ var (
 )
 
 // WithoutSecrets returns a statement as it may be kept and shown: one that names a password or a key has lost all its
-// literals, any other is unchanged. A SELECT that reads a column called password, and compares something else, is
-// unchanged too: how it runs depends on its literals.
+// literals, and what is after a string whose end is not sure, see Certain; any other is unchanged. A SELECT that reads
+// a column called password, and compares something else, is unchanged too: how it runs depends on its literals.
 func WithoutSecrets[T string | []byte](sql T) T {
 	if !suspicious(sql, stems) {
 		return sql
@@ -51,7 +51,12 @@ func WithoutSecrets[T string | []byte](sql T) T {
 	if !found {
 		return sql
 	}
-	return T(Redact(nil, []byte(sql)))
+	sure := Certain(sql)
+	out := Redact(nil, []byte(sure))
+	if len(sure) < len(sql) {
+		out = append(out, "…"...)
+	}
+	return T(out)
 }
 
 // These bound what is looked at: a statement that has more of the stems is taken for one with a secret, and what

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
 )
@@ -33,14 +34,19 @@ type deadlocks struct {
 	seen *moment
 	open func(ctx context.Context, name string) (*os.File, error)
 
-	gen   int
-	setAt int64 // when the settings were read, Unix milliseconds
-	all   bool  // innodb_print_all_deadlocks
-	log   errorLog
-	noLog string // why the log is not read
+	gen       int
+	setAt     int64  // when the settings were read, Unix milliseconds
+	who       string // the server: a name may lead to another one later
+	all       bool   // innodb_print_all_deadlocks
+	log       errorLog
+	noLog     string // why the log is not read
+	elsewhere int    // the connection whose server does not run on this machine
+	askedAt   int64  // when that was found out, Unix milliseconds
 
 	began     bool
+	counting  bool            // last is known
 	last      uint64          // the counter
+	lastAt    int64           // when it was read, Unix milliseconds
 	passed    uint64          // how many it has counted since Dyno looks
 	counts    [3]uint64       // passed in the rounds before
 	found     uint64          // those of them that were read
@@ -61,27 +67,32 @@ func newDeadlocks(
 
 func (s *deadlocks) Name() source.Name { return source.Deadlocks }
 
-// settingsEvery is how old the settings may be.
-const settingsEvery = time.Minute
+const (
+	// settingsEvery is how old the settings may be.
+	settingsEvery = time.Minute
+	// placeEvery is how often a server is asked again whether it runs on this machine, which costs a login.
+	placeEvery = time.Hour
+)
 
 func (s *deadlocks) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	if gen := s.q.Generation(); !s.began || s.gen != gen || at-s.setAt > settingsEvery.Milliseconds() {
-		if err := s.settings(ctx); err != nil {
+		if err := s.settings(ctx, at); err != nil {
 			return classify(s.acc, err, "")
 		}
 		s.gen, s.setAt = s.q.Generation(), at
 	}
 	now, counted := s.seen.deadlocks.Get()
+	counted = counted && s.seen.deadlocksGen == s.gen
 	grown := uint64(0)
 	switch {
-	case !counted:
-	case !s.began:
+	case !counted: // the next figure says how many there were meanwhile
+	case !s.began || !s.counting: // how many there were before is not known
+		s.passed = max(s.passed, s.found+s.missed)
 	case now < s.last: // a restart, or somebody reset the counter
 		grown = now
 	default:
 		grown = now - s.last
 	}
-	s.last = now
 	s.passed += grown
 	when := time.UnixMilli(at)
 	before := s.found
@@ -101,6 +112,9 @@ func (s *deadlocks) Scrape(ctx context.Context, at int64, emit func(metric.Sampl
 		s.began = true
 	}
 	s.account(at, counted)
+	if counted {
+		s.last, s.lastAt, s.counting = now, s.seen.deadlocksAt, true
+	}
 	emit(metric.Sample{
 		Name: "dyno_deadlocks_seen_total", Kind: metric.Counter, At: at, Value: float64(s.total),
 	})
@@ -122,7 +136,7 @@ func (s *deadlocks) account(at int64, counted bool) {
 		return
 	}
 	if s.missFrom == 0 {
-		s.missFrom = at - 1000
+		s.missFrom = s.lastAt
 	}
 	if !counted || oldest <= s.found+s.missed {
 		return
@@ -140,16 +154,21 @@ func (s *deadlocks) account(at int64, counted bool) {
 	s.missFrom = at
 }
 
-// settings asks where the error log is, and opens it at its end.
-func (s *deadlocks) settings(ctx context.Context) error {
-	name, datadir := "", ""
-	if _, err := s.q.Query(ctx, tagged(s.Name(),
-		"SELECT @@GLOBAL.log_error, @@GLOBAL.datadir"), func(row []driver.Value) {
-		if len(row) == 2 {
-			name, datadir = string(text(row[0])), string(text(row[1]))
-		}
-	}); err != nil {
+// settings asks which server this is and where its error log is, and opens that at its end.
+func (s *deadlocks) settings(ctx context.Context, at int64) error {
+	name, datadir, who := "", "", ""
+	if _, err := s.q.Query(ctx, tagged(s.Name(), "SELECT @@GLOBAL.log_error, @@GLOBAL.datadir, "+
+		"CONCAT_WS(' ', @@hostname, @@GLOBAL.port, @@GLOBAL.socket, @@GLOBAL.server_id, @@GLOBAL.datadir)"),
+		func(row []driver.Value) {
+			if len(row) == 3 {
+				name, datadir, who = string(text(row[0])), string(text(row[1])), string(text(row[2]))
+			}
+		}); err != nil {
 		return err
+	}
+	if who != s.who { // another server has other figures, and another latest deadlock
+		s.who, s.began, s.counting = who, false, false
+		s.log.close()
 	}
 	s.all = false
 	// not a variable of every version
@@ -171,7 +190,13 @@ func (s *deadlocks) settings(ctx context.Context) error {
 		return nil
 	}
 	s.log.close()
-	f, err := s.open(ctx, name)
+	gen, err := s.q.Generation(), target.ErrElsewhere
+	var f *os.File
+	if s.elsewhere != gen || at-s.askedAt > placeEvery.Milliseconds() {
+		if f, err = s.open(ctx, name); errors.Is(err, target.ErrElsewhere) {
+			s.elsewhere, s.askedAt = gen, at
+		}
+	}
 	if err != nil {
 		s.noLog = "it cannot be read here: " + scrape.ReasonOf(err)
 		return nil

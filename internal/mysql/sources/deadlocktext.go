@@ -201,7 +201,11 @@ func (x *deadlockReader) endSQL() {
 		p.Fingerprint = state.Clip(mytext.Fingerprint(p.SQL), state.MaxText)
 		p.Class = class.ID(mytext.Fingerprint(p.SQL))
 	}
-	p.SQL = mytext.WithoutSecrets(p.SQL)
+	had := p.SQL
+	p.SQL = mytext.WithoutSecrets(had)
+	if p.SQL != had && len(mytext.Certain(had)) < len(had) { // where a string ends is not sure: it may hold a secret
+		p.Fingerprint, p.Class = "", ""
+	}
 	x.sql = nil
 }
 

@@ -1,11 +1,13 @@
 package sources
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/lock"
+	"github.com/dyno-perf/dyno/internal/reading"
 )
 
 func statusText(t testing.TB, version string) string {
@@ -121,6 +123,31 @@ func TestDeadlockLogOfMariaDB(t *testing.T) {
 		}
 		if a, b := got[0].deadlock(lock.FromLog, r.at), r.deadlock(lock.FromStatus, r.at); a.ID != b.ID {
 			t.Errorf("pieces of %d: id %s, in the status %s", piece, a.ID, b.ID)
+		}
+	}
+}
+
+// TestRedactedDeadlock: with NO_BACKSLASH_ESCAPES a string ends where it goes on without, and nothing that is a literal
+// in one of both readings is in what is kept.
+func TestRedactedDeadlock(t *testing.T) {
+	const plain = "update d.t set v=1 where id=2"
+	text := latestDeadlock(statusText(t, "mysql-8.0")).text
+	if !strings.Contains(text, plain) {
+		t.Fatal(text)
+	}
+	for _, sql := range []string{
+		`update d.t set v='c:\', w='marked # 12'`, `update d.t set password='c:\', w='marked # 12'`,
+	} {
+		r, ok := readDeadlock(strings.Replace(text, plain, sql, 1))
+		if !ok {
+			t.Fatal(sql)
+		}
+		x := reading.Reading{Deadlocks: lock.Seen{Deadlocks: []lock.Deadlock{r.deadlock(lock.FromStatus, r.at)}}}
+		redact(&x)
+		d := x.Deadlocks.Deadlocks[0]
+		b, err := json.Marshal([]any{d, d.Pairs()})
+		if err != nil || strings.Contains(string(b), "marked") || !strings.Contains(string(b), "update d.t set ") {
+			t.Errorf("%v: %s", err, b)
 		}
 	}
 }

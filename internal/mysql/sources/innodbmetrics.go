@@ -34,6 +34,7 @@ func (s *innodbMetrics) Name() source.Name { return figures.InnodbMetrics }
 
 func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	const privilege = "PROCESS ON *.*"
+	s.seen.deadlocks = known.None[uint64]()
 	if s.known == nil || s.gen != s.q.Generation() {
 		if err := s.learn(ctx); err != nil {
 			return classify(s.acc, err, privilege)
@@ -41,14 +42,13 @@ func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.S
 		s.gen = s.q.Generation()
 	}
 	unheard := false
-	s.seen.deadlocks = known.None[uint64]()
 	_, err := s.q.Query(ctx, s.read, func(row []driver.Value) {
 		if len(row) != 2 {
 			return
 		}
 		name := text(row[0])
 		if string(name) == "lock_deadlocks" {
-			s.seen.deadlocks = whole(row[1])
+			s.seen.deadlocks, s.seen.deadlocksGen, s.seen.deadlocksAt = whole(row[1]), s.q.Generation(), at
 		}
 		k, ok := s.known[string(name)]
 		if !ok {

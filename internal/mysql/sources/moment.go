@@ -16,8 +16,11 @@ type moment struct {
 	trxAt      int64
 	trx        []state.Transaction
 	denied     error // why the sessions may not be seen
-	// deadlocks is how many the server has counted, unknown where it does not
-	deadlocks known.Value[uint64]
+	// deadlocks is how many the server has counted, unknown where it does not or could not be asked. The other two are
+	// the connection on which it said so and when, Unix milliseconds.
+	deadlocks    known.Value[uint64]
+	deadlocksGen int
+	deadlocksAt  int64
 }
 
 // waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table

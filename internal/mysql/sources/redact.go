@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/lazyregexp"
 	"github.com/dyno-perf/dyno/internal/lock"
@@ -27,6 +28,10 @@ func redact(r *reading.Reading) {
 		d.Parties = slices.Clone(d.Parties)
 		for j := range d.Parties {
 			p := &d.Parties[j]
+			if sure := mytext.Certain(p.SQL); len(sure) < len(p.SQL) && p.Fingerprint != "" {
+				fp := mytext.Fingerprint(sure) // as the classes of such statements
+				p.Fingerprint, p.Class = state.Clip(fp, state.MaxText), class.ID(fp)
+			}
 			p.SQL, p.Holds, p.Waits = mytext.Redacted(p.SQL), withoutRecords(p.Holds), withoutRecords(p.Waits)
 		}
 	}

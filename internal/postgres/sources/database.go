@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/postgres/conn"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -29,7 +30,7 @@ import (
 // sessions that are busy (PGSTAT_MIN_INTERVAL).
 // https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW
 //
-// It also notices restarts.
+// It also notices restarts, and that deadlocks were counted: what they were is in the server's log alone.
 type database struct {
 	q     flusher
 	own   func() uint64 // transactions of this scraper that the server has surely counted
@@ -44,18 +45,23 @@ type database struct {
 	started float64
 	uptime  float64
 	news    []event.Event
+
+	lastAt int64 // of the round before, Unix milliseconds
+	missed []lock.Missed
 }
 
 // totals are sums over the databases, and what shows that they lost some of what they had.
 type totals struct {
 	transactions, rows   float64 // transactions without this scraper's own
 	sum                  float64 // with them
+	deadlocks            float64
 	started, reset, many float64 // Unix seconds of the server's start and of the last reset; databases
 }
 
 // after reports whether nothing that b has counted is missing in a.
 func (a totals) after(b totals) bool {
-	return a.started == b.started && a.reset == b.reset && a.many >= b.many && a.sum >= b.sum && a.rows >= b.rows
+	return a.started == b.started && a.reset == b.reset && a.many >= b.many && a.sum >= b.sum && a.rows >= b.rows &&
+		a.deadlocks >= b.deadlocks
 }
 
 // flusher is a querier that can have the server count what it did.
@@ -63,6 +69,9 @@ type flusher interface {
 	querier
 	flush(ctx context.Context) error
 }
+
+// countedLate is how late a session that goes idle counts what it did: PGSTAT_IDLE_INTERVAL.
+const countedLate = 10 * time.Second
 
 // mostDatabases bounds the rows of the view: beyond it always the same ones are left out, which is said.
 const mostDatabases = 1000
@@ -86,7 +95,8 @@ func newDatabase(q flusher, own func() uint64, f conn.Facts, most int) *database
 		sum: tagged(source.Database, "SELECT sum(xact_commit + xact_rollback)::float8, sum(tup_returned)::float8, "+
 			"extract(epoch FROM pg_postmaster_start_time())::float8, "+
 			"extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8, "+
-			"coalesce(extract(epoch FROM max(stats_reset)), 0)::float8, count(*)::float8 FROM pg_stat_database"),
+			"coalesce(extract(epoch FROM max(stats_reset)), 0)::float8, count(*)::float8, sum(deadlocks)::float8 "+
+			"FROM pg_stat_database"),
 	}
 }
 
@@ -100,7 +110,7 @@ func (s *database) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 	var now totals
 	var uptime float64
 	if _, err := s.q.Query(ctx, s.sum, func(r pgx.Rows) error {
-		return r.Scan(&now.sum, &now.rows, &now.started, &uptime, &now.reset, &now.many)
+		return r.Scan(&now.sum, &now.rows, &now.started, &uptime, &now.reset, &now.many, &now.deadlocks)
 	}); err != nil {
 		return classify(s.facts, err)
 	}
@@ -110,12 +120,18 @@ func (s *database) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 		s.total[0] += now.transactions - s.last.transactions
 		s.total[1] += now.rows - s.last.rows
 		s.told = max(s.told, s.total[0])
+		if n := now.deadlocks - s.last.deadlocks; n > 0 {
+			s.missed = append(s.missed, lock.Missed{
+				From: time.UnixMilli(s.lastAt).Add(-countedLate), To: time.UnixMilli(at), Count: uint64(n),
+				Why: "PostgreSQL reports deadlocks in its log only, which is not read",
+			})
+		}
 	}
 	if complete || !s.seen {
 		emit(metric.Sample{Name: "dyno_client_transactions_total", Kind: metric.Counter, At: at, Value: s.told})
 		emit(metric.Sample{Name: metric.RowsReadTotal, Kind: metric.Counter, At: at, Value: s.total[1]})
 	}
-	s.seen, s.last = true, now
+	s.seen, s.last, s.lastAt = true, now, at
 	started := now.started
 	emit(metric.Sample{Name: "pg_postmaster_start_time_seconds", At: at, Value: started})
 	emit(metric.Sample{Name: "dyno_uptime_seconds", At: at, Value: uptime})
@@ -136,6 +152,13 @@ func (s *database) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 		}
 	}
 	return classify(s.facts, err)
+}
+
+// Deadlocks returns those counted since the last call.
+func (s *database) Deadlocks() lock.Seen {
+	seen := lock.Seen{Missed: s.missed}
+	s.missed = nil
+	return seen
 }
 
 // Events returns the restarts since the last call.

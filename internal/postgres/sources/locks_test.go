@@ -5,7 +5,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dyno-perf/dyno/internal/postgres/conn"
 	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/test/pgserver"
 )
@@ -73,5 +75,58 @@ func TestLocks(t *testing.T) {
 				t.Errorf("%v still wait", v)
 			}
 		})
+	}
+}
+
+// TestDeadlocksAreCounted: what a deadlock was is not known, that there was one is; those before the first reading, and
+// the figures that go with a database, are none.
+func TestDeadlocksAreCounted(t *testing.T) {
+	s := pgserver.Start(t, "17", "deadlock_timeout=10ms", "autovacuum=off")
+	s.Exec(t, "postgres", "CREATE TABLE t (a int PRIMARY KEY, b int)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+	deadlock := func() {
+		t.Helper()
+		a := begin(t, s, "BEGIN", "UPDATE t SET b = 2 WHERE a = 1")
+		b := begin(t, s, "BEGIN", "UPDATE t SET b = 2 WHERE a = 2")
+		errs := make(chan error, 1)
+		go func() {
+			_, err := a.Exec(t.Context(), "UPDATE t SET b = 3 WHERE a = 2")
+			errs <- err
+		}()
+		_, err := b.Exec(t.Context(), "UPDATE t SET b = 3 WHERE a = 1")
+		if other := <-errs; (err == nil) == (other == nil) {
+			t.Fatalf("no deadlock: %v, %v", err, other)
+		}
+		for _, c := range []*pgx.Conn{a, b} {
+			if _, err := c.Exec(t.Context(), "ROLLBACK; SELECT pg_stat_force_next_flush()"); err != nil {
+				t.Fatal(err)
+			}
+			c.Close(t.Context())
+		}
+		gone(t, s, conn.Application)
+	}
+	deadlock()
+	sc := scraper(t, open(t, s, "postgres"), string(source.Database))
+	count := func() (n uint64) {
+		for range 2 {
+			for _, m := range sc.Once(t.Context()).Deadlocks.Missed {
+				n += m.Count
+				if m.Why == "" || !m.From.Before(m.To) {
+					t.Errorf("%+v", m)
+				}
+			}
+		}
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d before anybody looked", n)
+	}
+	deadlock()
+	deadlock()
+	if n := count(); n != 2 {
+		t.Errorf("%d of 2", n)
+	}
+	s.Exec(t, "postgres", "SELECT pg_stat_reset()", "SELECT pg_stat_force_next_flush()")
+	if n := count(); n != 0 {
+		t.Errorf("%d after a reset", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/lock"
@@ -30,7 +31,7 @@ const (
 	lockMissed   = 3
 )
 
-// longestLock bounds one of them, in bytes.
+// longestLock bounds one of them, in bytes. What is longer loses statements, see shorter.
 const longestLock = 128 << 10
 
 // LockStore is the deadlocks and lock waits of a History.
@@ -74,16 +75,15 @@ func (x *LockStore) Put(ctx context.Context, target string, seen lock.Seen, wait
 			return err
 		}
 		for _, r := range rows {
-			doc, err := document(r.doc)
+			doc, pairs, err := r.encode()
+			for _, keep := range []int{keptStatements, 0} {
+				if err == nil && len(doc)+len(pairs) > longestLock {
+					r = shorter(r, keep)
+					doc, pairs, err = r.encode()
+				}
+			}
 			if err != nil {
 				return err
-			}
-			if r.pairs == nil {
-				r.pairs = []lock.Pair{}
-			}
-			pairs, err := document(r.pairs)
-			if err != nil || len(doc)+len(pairs) > longestLock {
-				continue // of statements that JSON writes in six bytes each
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO lock (target, kind, key, at, until, bytes, pairs, doc)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target, kind, key) DO UPDATE SET until = excluded.until,
@@ -97,6 +97,59 @@ func (x *LockStore) Put(ctx context.Context, target string, seen lock.Seen, wait
 	})
 }
 
+func (r lockRow) encode() (doc, pairs []byte, err error) {
+	if doc, err = document(r.doc); err != nil {
+		return nil, nil, err
+	}
+	if r.pairs == nil {
+		r.pairs = []lock.Pair{}
+	}
+	pairs, err = document(r.pairs)
+	return doc, pairs, err
+}
+
+// keptStatements is of how many sessions one that is too long keeps the statements: those that waited longest.
+const keptStatements = 5
+
+// shorter returns a row that has the statements of the first sessions and pairs alone. If it is to keep none, it has
+// those sessions and pairs alone, without statements, and of a deadlock the first lock of each kind. The changed lists
+// are copies.
+func shorter(r lockRow, keep int) lockRow {
+	first := func(n int) int { return min(n, keptStatements) }
+	r.pairs = slices.Clone(r.pairs)
+	for i := keep; i < len(r.pairs); i++ { // they are found by the id of the class, see namePairs
+		r.pairs[i].BlockingFingerprint, r.pairs[i].BlockedFingerprint = "", ""
+	}
+	switch d := r.doc.(type) {
+	case lock.Wait:
+		d.Waiters = slices.Clone(d.Waiters)
+		for i := keep; i < len(d.Waiters); i++ {
+			d.Waiters[i].SQL, d.Waiters[i].Fingerprint = "", ""
+		}
+		if keep == 0 {
+			d.Root.SQL, d.Root.Fingerprint = "", ""
+			n := first(len(d.Waiters))
+			d.Left += len(d.Waiters) - n
+			d.Waiters = d.Waiters[:n]
+			r.pairs = r.pairs[:first(len(r.pairs))]
+		}
+		r.doc = d
+	case lock.Deadlock:
+		d.Parties = slices.Clone(d.Parties)
+		for i := range d.Parties {
+			p := &d.Parties[i]
+			if i >= keep {
+				p.SQL, p.Fingerprint = "", ""
+			}
+			if keep == 0 {
+				p.Holds, p.Waits = p.Holds[:min(len(p.Holds), 1)], p.Waits[:min(len(p.Waits), 1)]
+			}
+		}
+		r.doc = d
+	}
+	return r
+}
+
 // Locks is what is kept of the locks of a target in a time span.
 type Locks struct {
 	Deadlocks []lock.Deadlock `json:"deadlocks"` // the latest first
@@ -108,7 +161,12 @@ type Locks struct {
 	MissedCount   uint64 `json:"missed_count"`
 	// Pairs are the classes that were in each other's way, most deadlocks first, then most time.
 	Pairs []lock.Pair `json:"pairs"`
+	// Truncated says that a list ends before its limit, because it has 8 MiB.
+	Truncated bool `json:"truncated,omitzero"`
 }
+
+// mostLockBytes bounds the deadlocks and the waits that are returned, in bytes each.
+const mostLockBytes = 8 << 20
 
 // mostPairRows bounds the rows whose pairs are summed up, and mostPairs those that are told.
 const (
@@ -147,13 +205,26 @@ func (x *LockStore) Between(ctx context.Context, target string, from, to time.Ti
 		if n == 0 {
 			continue
 		}
+		const order = " ORDER BY at DESC, id DESC LIMIT ?"
+		sizes, err := query(ctx, h.db, func(r *sql.Rows, n *int) error { return r.Scan(n) }, "SELECT bytes"+where+order,
+			append(args, limit)...)
+		if err != nil {
+			return out, wrap(op, h.path, err)
+		}
+		sum := 0
+		for i, size := range sizes {
+			if sum += size; sum > mostLockBytes {
+				limit, out.Truncated = i, true
+				break
+			}
+		}
 		if _, err := query(ctx, h.db, func(r *sql.Rows, _ *struct{}) error {
 			var doc, p []byte
 			if err := r.Scan(&doc, &p); err != nil {
 				return err
 			}
 			return out.take(kind, doc, p)
-		}, "SELECT doc, pairs"+where+" ORDER BY at DESC LIMIT ?", append(args, limit)...); err != nil {
+		}, "SELECT doc, pairs"+where+order, append(args, limit)...); err != nil {
 			return out, wrap(op, h.path, err)
 		}
 		if kind == lockMissed {

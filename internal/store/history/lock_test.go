@@ -100,7 +100,81 @@ func TestLocksAreBounded(t *testing.T) {
 	}
 }
 
-// TestLocksInOlderFile: a file of a program that kept no locks gets the table.
+// TestLongLocks: what would be too long loses statements and is kept all the same, above all the end of a wait whose
+// begin is kept; and no answer has more than a few megabytes.
+func TestLongLocks(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	put := func(seen lock.Seen, waits ...lock.Wait) {
+		t.Helper()
+		if err := h.Locks.Put(t.Context(), "shop", seen, waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	between := func() Locks {
+		t.Helper()
+		got, err := h.Locks.Between(t.Context(), "shop", noon, noon.Add(time.Hour), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	pileUp := func(id, of string) (w lock.Wait) {
+		w = lock.Wait{ID: id, Begin: noon, End: noon.Add(time.Minute), Total: lock.MaxWaiters}
+		for i := range lock.MaxWaiters {
+			class := fmt.Sprint("class", i)
+			sql := strings.Repeat(of, 2000)
+			w.Waiters = append(w.Waiters, lock.Waiter{Session: uint64(i + 1), SQL: sql, Class: class, Fingerprint: sql})
+			w.Pairs = append(w.Pairs, lock.Pair{Blocked: class, BlockedFingerprint: sql, Waits: 1})
+		}
+		return w
+	}
+	w := lock.Wait{ID: "w", Begin: noon, End: noon.Add(time.Second), Open: true, Waiters: []lock.Waiter{{Session: 1}}}
+	put(lock.Seen{}, w)
+	long := pileUp("w", "x")
+	put(lock.Seen{}, long)
+	if got := between().Waits; len(got) != 1 || got[0].Open || len(got[0].Waiters) != lock.MaxWaiters ||
+		len(got[0].Waiters[4].SQL) != 2000 || got[0].Waiters[5].SQL != "" || got[0].Waiters[49].Class != "class49" {
+		t.Errorf("%d waits", len(got))
+	}
+	if len(long.Waiters[49].SQL) != 2000 || long.Pairs[49].BlockedFingerprint == "" {
+		t.Error("the wait itself was changed")
+	}
+	put(lock.Seen{}, pileUp("w", "\x01")) // six bytes each in JSON
+	if got := between().Waits; len(got) != 1 || len(got[0].Waiters) != 5 || got[0].Left != lock.MaxWaiters-5 {
+		t.Errorf("%d waits", len(got))
+	}
+	d := lock.Deadlock{ID: "d", At: noon}
+	for i := range 16 {
+		p := lock.Party{Session: uint64(i + 1), SQL: strings.Repeat("\x01", 2000), Victim: i == 9}
+		for range 4 {
+			p.Holds = append(p.Holds, lock.Lock{Object: strings.Repeat("\x01", 256), Mode: strings.Repeat("\x01", 128)})
+		}
+		d.Parties = append(d.Parties, p)
+	}
+	put(lock.Seen{Deadlocks: []lock.Deadlock{d}})
+	if got := between().Deadlocks; len(got) != 1 || len(got[0].Parties) != 16 || !got[0].Parties[9].Victim {
+		t.Errorf("%d deadlocks", len(got))
+	}
+	for i := range 200 {
+		w := pileUp(fmt.Sprint(i), "x")
+		w.Waiters, w.Pairs = w.Waiters[:25], nil
+		put(lock.Seen{}, w)
+	}
+	got := between()
+	size := 0
+	for _, w := range got.Waits {
+		for _, x := range w.Waiters {
+			size += len(x.SQL) + len(x.Fingerprint)
+		}
+	}
+	if !got.Truncated || got.WaitCount != 201 || size > mostLockBytes || size < mostLockBytes/2 ||
+		len(got.Deadlocks) != 1 {
+		t.Errorf("%d of %d waits, %d bytes, truncated %v", len(got.Waits), got.WaitCount, size, got.Truncated)
+	}
+}
+
+// TestLocksInOlderFile: a file of a program that kept no locks is sound, and gets the table when it is opened to be
+// written.
 func TestLocksInOlderFile(t *testing.T) {
 	path := file(t)
 	h := mustOpen(t, path, Options{})
@@ -109,6 +183,9 @@ func TestLocksInOlderFile(t *testing.T) {
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if r, err := Check(t.Context(), path); err != nil || !r.OK() {
+		t.Errorf("%v %s", err, r.Text())
 	}
 	h = mustOpen(t, path, Options{})
 	seen := lock.Seen{Deadlocks: []lock.Deadlock{deadlockOf(1, false)}}

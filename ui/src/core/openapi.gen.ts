@@ -2481,6 +2481,8 @@ export interface components {
             missed_count: number;
             /** @description Pairs are the classes that were in each other's way, most deadlocks first, then most time. */
             pairs: components["schemas"]["Pair"][];
+            /** @description Truncated says that a list ends before its limit, because it has 8 MiB. */
+            truncated?: boolean;
         };
         /** @description Measure is one figure before and after. Unit is one of "1/s", "rows/s", "ms", "s", "B", "B/s", "%", "cores", "rows" or any other word; it decides how values are written. */
         Measure: {

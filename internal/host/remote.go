@@ -29,6 +29,8 @@ const (
 	forgetAfter = time.Minute
 	retryLeast  = 2 * time.Second
 	retryMost   = time.Minute
+	// freshFor is how long after it was asked for what a turn has read still counts as now.
+	freshFor = 2500 * time.Millisecond
 )
 
 // ErrSlow says that the other machine has not answered in time.
@@ -104,14 +106,14 @@ func (r *Remote) Usage() RemoteUsage {
 }
 
 // Begin begins a turn: the files that it will read, as far as they are known, are asked for without waiting. While
-// those of the turn before are on their way, or have come too late for it, they are this turn's.
+// those of the turn before are on their way, or have come too late for it and are not old, they are this turn's.
 func (r *Remote) Begin() {
+	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.flight != nil || !r.taken && !r.began.IsZero() { // what came late is for this turn
+	if r.flight != nil || !r.taken && now.Sub(r.began) < freshFor {
 		return
 	}
-	now := time.Now()
 	r.began, r.taken = now, false
 	var due []string
 	for req, u := range r.uses {
@@ -127,6 +129,9 @@ func (r *Remote) Begin() {
 	r.flight = done
 	go func() {
 		got, err := r.askNow(due)
+		if err == nil && len(due) > 0 && time.Since(now) > freshFor { // nobody knows when it was read
+			got, err = map[string]answer{}, ErrSlow
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.turn, r.down, r.flight = got, err, nil
@@ -158,6 +163,9 @@ func (r *Remote) FS(ctx context.Context) (FS, error) {
 
 // ask is askNow for a caller who has until the end of ctx. What comes later is lost, and is asked for in the next turn.
 func (r *Remote) ask(ctx context.Context, requests []string) (map[string]answer, error) {
+	if ctx.Err() != nil {
+		return nil, ErrSlow
+	}
 	type result struct {
 		got map[string]answer
 		err error
@@ -470,6 +478,7 @@ type remoteFiles struct {
 	r    *Remote
 	ctx  context.Context
 	want []string
+	lost error // why an answer is missing; nil while the machine has answered all
 }
 
 func (x *remoteFiles) get(kind, file string) ([]byte, error) {
@@ -507,6 +516,7 @@ func (x *remoteFiles) get(kind, file string) ([]byte, error) {
 	x.want = nil
 	got, err := x.r.ask(x.ctx, ask)
 	if err != nil {
+		x.lost = err
 		return nil, err
 	}
 	x.r.mu.Lock()

@@ -178,8 +178,11 @@ type pass struct {
 // round reads the sources whose turn it is.
 func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	began, late := time.Now(), clock.Now().Sub(p.at)
-	if s.remote != nil {
-		s.remote.Begin() // it is on its way while the server is asked
+	// What the machine's sources will read is on its way while the server is asked.
+	if s.remote != nil && slices.ContainsFunc(s.states, func(st *turn) bool {
+		return st.traits.Cost == Free && (p.whole || st.due(p))
+	}) {
+		s.remote.Begin()
 	}
 	meter := s.meter.begin()
 	r := reading.Reading{At: p.at}

@@ -63,6 +63,11 @@ func Machine(w Where, datadir string) []Entry {
 		},
 		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, &hostCPUs{place: p}},
 	}
+	if w.Remote != nil {
+		for i := range all {
+			all[i].Budget = 1 // it waits for the network, which costs nobody anything
+		}
+	}
 	if !w.Children {
 		return all
 	}

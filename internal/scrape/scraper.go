@@ -239,12 +239,13 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	for _, st := range s.states {
 		now := time.Now()
 		left := end.Sub(now)
-		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || left < each/8 {
-			// the last: others took the time; it is read in the next round
+		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || st.traits.Cost != Free && left < each/8 {
+			// the last: others took the time; it is read in the next round. Files are read all the same, or a machine
+			// would not be seen while its server hangs: those of another one are here by now.
 			continue
 		}
 		n := len(out)
-		o := st.read(ctx, ms, min(each, left), emit)
+		o := st.read(ctx, ms, max(0, min(each, left)), emit)
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
 		if st.traits.Totals {

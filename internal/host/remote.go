@@ -36,8 +36,8 @@ const (
 // ErrSlow says that the other machine has not answered in time.
 var ErrSlow = fmt.Errorf("the machine has not answered in time: %w", context.DeadlineExceeded)
 
-// Remote reads the files of another machine through a POSIX shell there, which needs cat, ls, readlink, df and nothing
-// else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text: one line
+// Remote reads the files of another machine through a POSIX shell there, which needs cat, ls, readlink, df, grep and
+// nothing else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text: one line
 // of commands, and their output between marks that no file can hold. What is read in each turn comes in one round trip:
 // Remote remembers which files were read, and how far apart. It is safe for concurrent use.
 type Remote struct {
@@ -351,6 +351,9 @@ const (
 	readLink  = "l"
 	realPath  = "p"
 	roomOf    = "s"
+	// Only the lines of sockets that listen, see proc_net(5): there may be a hundred thousand others.
+	listenTCP  = "t"
+	listenUnix = "u"
 	serverIDs = "x"
 )
 
@@ -394,6 +397,10 @@ func (c *channel) ask(ctx context.Context, requests []string) (map[string]answer
 			b.WriteString("readlink -f -- " + p + " || cat -- " + p)
 		case roomOf:
 			b.WriteString("df -P -k -- " + p)
+		case listenTCP:
+			b.WriteString("grep ' 0A ' " + p)
+		case listenUnix:
+			b.WriteString("grep ' 00010000 ' " + p)
 		case serverIDs:
 			// Builtins alone: there may be thousands of processes.
 			b.WriteString("set +f; for d in /proc/[0-9]*; do n=; read -r n <$d/comm; case $n in " + q[1:] +
@@ -442,7 +449,7 @@ func answerOf(path string, text []byte) answer {
 		last = text[i+1:]
 	}
 	for _, line := range [][]byte{text, last} {
-		for _, program := range []string{"cat: ", "ls: ", "df: ", "readlink: ", "sh: "} {
+		for _, program := range []string{"cat: ", "ls: ", "df: ", "grep: ", "readlink: ", "sh: "} {
 			if bytes.HasPrefix(line, []byte(program)) {
 				return answer{err: refusal(path, string(line))}
 			}

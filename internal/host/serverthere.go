@@ -225,7 +225,7 @@ func listensThere(f FS, address string) bool {
 // tcpPorts returns where TCP listens, see tcpListeners.
 func tcpPorts(f FS) (all []netip.AddrPort) {
 	for _, name := range []string{"proc/net/tcp", "proc/net/tcp6"} {
-		b, err := readOf(f, f.path(name))
+		b, err := listeningOf(f, listenTCP, f.path(name))
 		if err != nil {
 			continue
 		}
@@ -240,8 +240,16 @@ func tcpPorts(f FS) (all []netip.AddrPort) {
 	return all
 }
 
+// listeningOf reads a table of sockets, of another machine only those that listen.
+func listeningOf(f FS, kind, path string) ([]byte, error) {
+	if x, ok := f.Files.(*remoteFiles); ok {
+		return x.get(kind, path)
+	}
+	return readOf(f, path)
+}
+
 func unixThere(f FS) (all []unixListener) {
-	b, err := readOf(f, f.path("proc/net/unix"))
+	b, err := listeningOf(f, listenUnix, f.path("proc/net/unix"))
 	if err != nil {
 		return nil
 	}

@@ -29,9 +29,19 @@ const (
 	forgetAfter = time.Minute
 	retryLeast  = 2 * time.Second
 	retryMost   = time.Minute
+	// retryNoShell is how long an account is left alone that has run something else than a shell for noShellTries
+	// times: each try runs that. Within it only a new connection to the machine is tried.
+	retryNoShell = time.Hour
+	noShellTries = 3
 	// freshFor is how long after it was asked for what a turn has read still counts as now.
 	freshFor = 2500 * time.Millisecond
 )
+
+// errNoShell says that what an account runs there is no shell.
+var errNoShell = errors.New("the account may not run a shell there")
+
+// renewed is a channel that knows the connection it belongs to: Renewed is closed when there is another one.
+type renewed interface{ Renewed() <-chan struct{} }
 
 // ErrSlow says that the other machine has not answered in time.
 var ErrSlow = fmt.Errorf("the machine has not answered in time: %w", context.DeadlineExceeded)
@@ -50,6 +60,9 @@ type Remote struct {
 	fails  int
 	next   time.Time // no attempt before
 	err    error     // why the last one failed
+	// An account without a shell gets none before, unless again is closed; nil is not.
+	noShell time.Time
+	again   <-chan struct{}
 
 	mu     sync.Mutex
 	turn   map[string]answer // what this turn has read, by request
@@ -189,7 +202,7 @@ func (r *Remote) askNow(requests []string) (map[string]answer, error) {
 	defer r.asking.Unlock()
 	ctx := r.ctx
 	if r.ch == nil {
-		if time.Now().Before(r.next) {
+		if now := time.Now(); now.Before(r.next) || now.Before(r.noShell) && !closed(r.again) {
 			return map[string]answer{}, r.err
 		}
 		if err := r.connect(ctx); err != nil {
@@ -215,7 +228,21 @@ func (r *Remote) askNow(requests []string) (map[string]answer, error) {
 
 func (r *Remote) failed(err error) {
 	r.fails = min(r.fails+1, 6)
-	r.err, r.next = err, time.Now().Add(min(retryLeast<<(r.fails-1), retryMost))
+	now := time.Now()
+	r.err, r.next, r.noShell = err, now.Add(min(retryLeast<<(r.fails-1), retryMost)), time.Time{}
+	if errors.Is(err, errNoShell) && r.fails >= noShellTries {
+		r.noShell = now.Add(retryNoShell)
+	}
+}
+
+// closed reports whether a channel is; nil is not.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 func (r *Remote) connect(ctx context.Context) error {
@@ -224,6 +251,10 @@ func (r *Remote) connect(ctx context.Context) error {
 	rwc, err := r.open(ctx)
 	if err != nil {
 		return err
+	}
+	r.again = nil
+	if x, ok := rwc.(renewed); ok {
+		r.again = x.Renewed()
 	}
 	c := &channel{rwc: rwc, mark: "dyno-" + rand.Text()}
 	c.answers = make(chan []byte, 64)
@@ -330,9 +361,9 @@ func (c *channel) hello(ctx context.Context) error {
 			return err
 		}
 		if said != "" {
-			return fmt.Errorf("the account may not run a shell there (%q): %w", said, err)
+			return fmt.Errorf("%w (%q): %w", errNoShell, said, err)
 		}
-		return fmt.Errorf("the account may not run a shell there: %w", err)
+		return fmt.Errorf("%w: %w", errNoShell, err)
 	}
 	if out, err = c.run(ctx, "cat "+bootID+" </dev/null"); err != nil {
 		return err

@@ -148,8 +148,19 @@ func (r *Remote) Begin() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.turn, r.down, r.flight = got, err, nil
+		for req, a := range got {
+			if ofProcess(req[1:]) && errors.Is(a.err, os.ErrNotExist) {
+				delete(r.uses, req) // it has ended
+			}
+		}
 		close(done)
 	}()
+}
+
+// ofProcess reports whether a path is that of a file of a process.
+func ofProcess(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/proc/")
+	return ok && rest != "" && '0' <= rest[0] && rest[0] <= '9'
 }
 
 // FS waits for the files of the turn and returns them; those that were not foreseen are asked for when they are read,
@@ -351,7 +362,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 func (c *channel) hello(ctx context.Context) error {
 	// What the account's own start files print comes before.
 	out, err := c.run(ctx,
-		"LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f")
+		"LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f; b="+bootID)
 	if err != nil {
 		said := strings.TrimSpace(string(out))
 		if len(said) > 200 {
@@ -410,7 +421,7 @@ func (c *channel) ask(ctx context.Context, requests []string) (map[string]answer
 		for _, q := range g {
 			b.WriteByte(' ')
 			b.WriteString(quote(q[1:]))
-			b.WriteString(" " + bootID)
+			b.WriteString(" $b")
 		}
 		fmt.Fprintf(&b, " </dev/null 2>&1; printf '%%s\\n' '%s.'\n", c.mark)
 	}

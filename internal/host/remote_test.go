@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -155,11 +156,12 @@ func TestFamilyThere(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	end := sync.OnceFunc(func() {
 		in.Close()
 		_, _ = io.Copy(io.Discard, out) // the children hold it
 		_ = c.Wait()
-	}()
+	})
+	defer end()
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -188,6 +190,15 @@ func TestFamilyThere(t *testing.T) {
 	stop()
 	if x, err := FamilyOf(Within(f, ctx), pid); !errors.Is(err, ErrSlow) {
 		t.Errorf("%+v, %v", x, err)
+	}
+
+	end()
+	r.Begin()
+	landed(r)
+	for q := range r.uses {
+		if ofProcess(q[1:]) {
+			t.Errorf("%s is asked for after its end", q)
+		}
 	}
 }
 

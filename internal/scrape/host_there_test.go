@@ -41,11 +41,11 @@ func openShell(context.Context) (io.ReadWriteCloser, error) {
 func TestLookOfManyRounds(t *testing.T) {
 	r := host.NewRemote(openShell)
 	defer r.Close()
-	looks, go_on := 0, make(chan struct{})
+	looks, goOn := 0, make(chan struct{})
 	p := &place{where: Where{Remote: r, There: func(ctx context.Context, _ host.FS) (int, error) {
 		looks++
 		select {
-		case <-go_on:
+		case <-goOn:
 			return os.Getpid(), nil
 		case <-ctx.Done():
 			return 0, ctx.Err()
@@ -60,7 +60,7 @@ func TestLookOfManyRounds(t *testing.T) {
 			t.Fatalf("round %d: %v", i, err)
 		}
 	}
-	close(go_on)
+	close(goOn)
 	if _, pid, err := p.process(t.Context(), 4, "the process"); pid != os.Getpid() || err != nil || looks != 1 {
 		t.Errorf("process %d, %v, after %d looks", pid, err, looks)
 	}

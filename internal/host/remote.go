@@ -47,9 +47,9 @@ type renewed interface{ Renewed() <-chan struct{} }
 var ErrSlow = fmt.Errorf("the machine has not answered in time: %w", context.DeadlineExceeded)
 
 // Remote reads the files of another machine through a POSIX shell there, which needs cat, ls, readlink, df, grep and
-// nothing else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text: one line
-// of commands, and their output between marks that no file can hold. What is read in each turn comes in one round trip:
-// Remote remembers which files were read, and how far apart. It is safe for concurrent use.
+// nothing else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text:
+// one line of commands, and their output between marks that no file can hold. What is read in each turn comes in one
+// round trip: Remote remembers which files were read, and how far apart. It is safe for concurrent use.
 type Remote struct {
 	open func(ctx context.Context) (io.ReadWriteCloser, error)
 	ctx  context.Context // until Close
@@ -396,7 +396,7 @@ const (
 	// Only the lines of sockets that listen, see proc_net(5): there may be a hundred thousand others.
 	listenTCP  = "t"
 	listenUnix = "u"
-	serverIDs = "x"
+	serverIDs  = "x"
 	// These are for finding the server, and not foreseen.
 	onlyLooking = listenTCP + listenUnix + serverIDs
 )

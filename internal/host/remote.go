@@ -387,12 +387,12 @@ func (c *channel) hello(ctx context.Context) error {
 
 // Requests are a letter and a path.
 const (
-	readFile  = "f"
-	listDir   = "d"
-	countDir  = "n"
-	readLink  = "l"
-	realPath  = "p"
-	roomOf    = "s"
+	readFile = "f"
+	listDir  = "d"
+	countDir = "n"
+	readLink = "l"
+	realPath = "p"
+	roomOf   = "s"
 	// Only the lines of sockets that listen, see proc_net(5): there may be a hundred thousand others.
 	listenTCP  = "t"
 	listenUnix = "u"

@@ -144,7 +144,7 @@ func TestNoShell(t *testing.T) {
 // TestFamilyThere: many children take no more ways there and back than few, and one that the machine does not answer
 // for is not left out of the sums.
 func TestFamilyThere(t *testing.T) {
-	c := exec.Command("sh", "-c", "for i in $(seq 40); do sleep 600 & p=\"$p $!\"; done; echo; read x; kill $p")
+	c := exec.Command("sh", "-c", "for i in $(seq 40); do sleep 600 & p=\"$p $!\"; done; echo; read x; kill $p; wait")
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestServerThereTakesFewTrips(t *testing.T) {
 		!strings.Contains(err.Error(), "several processes") {
 		t.Error(err)
 	}
-	if n := r.Usage().Trips; n != 3 { // the uptime; who bears the name; their files
+	if n := r.Usage().Trips; n > 4 { // the uptime; who bears the name; their files; what the linker runs
 		t.Errorf("it took %d ways there and back", n)
 	}
 	r.turn = map[string]answer{}

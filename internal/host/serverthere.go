@@ -81,6 +81,11 @@ func serverThere(f FS, m Marks, c Claim) (pid int, err error) {
 	}
 	var fit []int
 	wantOf(f, pids, "stat", "status")
+	for _, pid := range pids {
+		if st, err := statOf(f, pid); err == nil && strings.HasPrefix(st.Name, "ld-") {
+			wantOf(f, []int{pid}, "cmdline")
+		}
+	}
 	pids = slices.DeleteFunc(pids, func(pid int) bool {
 		st, err := statOf(f, pid)
 		return err != nil || !runsServer(f, m, pid, st.Name)

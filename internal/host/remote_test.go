@@ -193,6 +193,10 @@ func TestFamilyThere(t *testing.T) {
 	}
 
 	end()
+	for q, u := range r.uses { // each of them is due
+		u.gap = 0
+		r.uses[q] = u
+	}
 	r.Begin()
 	landed(r)
 	for q := range r.uses {

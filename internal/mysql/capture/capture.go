@@ -195,7 +195,6 @@ func ask(ctx context.Context, t *target.Target, s *snapshot.Snapshot, o Options)
 	}
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
-	s.Target.Local = s.Host.ServerPID != 0
 	if o.Redact {
 		redact(s)
 	}

@@ -48,6 +48,9 @@ func TestHostFindingsBySSH(t *testing.T) {
 	here := take("")
 	far := take("&ssh=" + tunnel.Jump{User: j.User, Host: "127.0.0.1", Port: j.Port}.String())
 	for name, v := range here.Host.Settings {
+		if name == "net.core.netdev_max_backlog" { // the kernel shows it in the machine's own network only
+			continue
+		}
 		if w := far.Host.Settings[name]; w != v && name != "meminfo/HugePages_Free" {
 			t.Errorf("%s is %q here and %q by ssh", name, v, w)
 		}

@@ -71,18 +71,17 @@ const familyTries = 3
 func familyOf(f FS, pid int, children []int) (r FamilyReading, err error) {
 	r.PID = pid
 	var read, written uint64
-	for _, p := range append(children, pid) {
-		dir := f.path("proc", strconv.Itoa(p))
-		want(f, dir+"/stat", dir+"/status")
-	}
-	for _, p := range append([]int{pid}, children...) {
+	all := append([]int{pid}, children...)
+	wantOf(f, all, "stat", "status")
+	wantOf(f, all[:1], "io")
+	for _, p := range all {
 		st, err := statOf(f, p)
 		var status map[string]uint64
 		if err == nil {
 			status, err = statusOf(f, p, "RssAnon", "RssShmem")
 		}
 		switch {
-		case err != nil && p == pid:
+		case err != nil && (p == pid || !errors.Is(gone(err), os.ErrNotExist)):
 			return r, err
 		case err != nil || p != pid && st.PPID != pid: // it has ended
 			continue
@@ -99,12 +98,15 @@ func familyOf(f FS, pid int, children []int) (r FamilyReading, err error) {
 			continue
 		}
 		rd, wr, err := ioOf(f, p)
-		if p != pid && err != nil && errors.Is(gone(err), os.ErrNotExist) { // it has ended since
-			continue
-		}
-		if err != nil {
+		none := err != nil && errors.Is(gone(err), os.ErrNotExist)
+		switch {
+		case none && p != pid: // it has ended since
+		case none, errors.Is(err, os.ErrPermission), errors.Is(err, errNotCounted):
 			r.IODenied = os.ErrPermission
-			continue
+		case err != nil:
+			return r, err
+		case p == pid: // whoever sees the parent's sees theirs
+			wantOf(f, children, "io")
 		}
 		read, written = read+rd, written+wr
 	}

@@ -203,6 +203,8 @@ func statOf(f FS, pid int) (s processStat, err error) {
 	return s, nil
 }
 
+var errNotCounted = errors.New("the kernel does not count it")
+
 // ioOf returns the bytes that a process has read from and written to disks (proc_pid_io(5)).
 func ioOf(f FS, pid int) (read, written uint64, err error) {
 	b, err := readOf(f, f.path("proc", strconv.Itoa(pid), "io"))
@@ -218,7 +220,7 @@ func ioOf(f FS, pid int) (read, written uint64, err error) {
 		}
 	}
 	if len(found) != 2 {
-		return 0, 0, errors.New("the kernel does not count it")
+		return 0, 0, errNotCounted
 	}
 	return read, written, nil
 }

@@ -29,15 +29,27 @@ const (
 	forgetAfter = time.Minute
 	retryLeast  = 2 * time.Second
 	retryMost   = time.Minute
+	// retryNoShell is how long an account is left alone that has run something else than a shell for noShellTries
+	// times: each try runs that. Within it only a new connection to the machine is tried.
+	retryNoShell = time.Hour
+	noShellTries = 3
+	// freshFor is how long after it was asked for what a turn has read still counts as now.
+	freshFor = 2500 * time.Millisecond
 )
+
+// errNoShell says that what an account runs there is no shell.
+var errNoShell = errors.New("the account may not run a shell there")
+
+// renewed is a channel that knows the connection it belongs to: Renewed is closed when there is another one.
+type renewed interface{ Renewed() <-chan struct{} }
 
 // ErrSlow says that the other machine has not answered in time.
 var ErrSlow = fmt.Errorf("the machine has not answered in time: %w", context.DeadlineExceeded)
 
-// Remote reads the files of another machine through a POSIX shell there, which needs cat, ls, readlink, df and nothing
-// else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text: one line
-// of commands, and their output between marks that no file can hold. What is read in each turn comes in one round trip:
-// Remote remembers which files were read, and how far apart. It is safe for concurrent use.
+// Remote reads the files of another machine through a POSIX shell there, which needs cat, ls, readlink, df, grep and
+// nothing else, is started by open and ends with the channel. It writes nothing there. Requests and answers are text:
+// one line of commands, and their output between marks that no file can hold. What is read in each turn comes in one
+// round trip: Remote remembers which files were read, and how far apart. It is safe for concurrent use.
 type Remote struct {
 	open func(ctx context.Context) (io.ReadWriteCloser, error)
 	ctx  context.Context // until Close
@@ -48,6 +60,9 @@ type Remote struct {
 	fails  int
 	next   time.Time // no attempt before
 	err    error     // why the last one failed
+	// An account without a shell gets none before, unless again is closed; nil is not.
+	noShell time.Time
+	again   <-chan struct{}
 
 	mu     sync.Mutex
 	turn   map[string]answer // what this turn has read, by request
@@ -104,14 +119,14 @@ func (r *Remote) Usage() RemoteUsage {
 }
 
 // Begin begins a turn: the files that it will read, as far as they are known, are asked for without waiting. While
-// those of the turn before are on their way, or have come too late for it, they are this turn's.
+// those of the turn before are on their way, or have come too late for it and are not old, they are this turn's.
 func (r *Remote) Begin() {
+	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.flight != nil || !r.taken && !r.began.IsZero() { // what came late is for this turn
+	if r.flight != nil || !r.taken && now.Sub(r.began) < freshFor {
 		return
 	}
-	now := time.Now()
 	r.began, r.taken = now, false
 	var due []string
 	for req, u := range r.uses {
@@ -127,11 +142,25 @@ func (r *Remote) Begin() {
 	r.flight = done
 	go func() {
 		got, err := r.askNow(due)
+		if err == nil && len(due) > 0 && time.Since(now) > freshFor { // nobody knows when it was read
+			got, err = map[string]answer{}, ErrSlow
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.turn, r.down, r.flight = got, err, nil
+		for req, a := range got {
+			if ofProcess(req[1:]) && errors.Is(a.err, os.ErrNotExist) {
+				delete(r.uses, req) // it has ended
+			}
+		}
 		close(done)
 	}()
+}
+
+// ofProcess reports whether a path is that of a file of a process.
+func ofProcess(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/proc/")
+	return ok && rest != "" && '0' <= rest[0] && rest[0] <= '9'
 }
 
 // FS waits for the files of the turn and returns them; those that were not foreseen are asked for when they are read,
@@ -158,6 +187,9 @@ func (r *Remote) FS(ctx context.Context) (FS, error) {
 
 // ask is askNow for a caller who has until the end of ctx. What comes later is lost, and is asked for in the next turn.
 func (r *Remote) ask(ctx context.Context, requests []string) (map[string]answer, error) {
+	if ctx.Err() != nil {
+		return nil, ErrSlow
+	}
 	type result struct {
 		got map[string]answer
 		err error
@@ -181,7 +213,7 @@ func (r *Remote) askNow(requests []string) (map[string]answer, error) {
 	defer r.asking.Unlock()
 	ctx := r.ctx
 	if r.ch == nil {
-		if time.Now().Before(r.next) {
+		if now := time.Now(); now.Before(r.next) || now.Before(r.noShell) && !closed(r.again) {
 			return map[string]answer{}, r.err
 		}
 		if err := r.connect(ctx); err != nil {
@@ -207,7 +239,21 @@ func (r *Remote) askNow(requests []string) (map[string]answer, error) {
 
 func (r *Remote) failed(err error) {
 	r.fails = min(r.fails+1, 6)
-	r.err, r.next = err, time.Now().Add(min(retryLeast<<(r.fails-1), retryMost))
+	now := time.Now()
+	r.err, r.next, r.noShell = err, now.Add(min(retryLeast<<(r.fails-1), retryMost)), time.Time{}
+	if errors.Is(err, errNoShell) && r.fails >= noShellTries {
+		r.noShell = now.Add(retryNoShell)
+	}
+}
+
+// closed reports whether a channel is; nil is not.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 func (r *Remote) connect(ctx context.Context) error {
@@ -216,6 +262,10 @@ func (r *Remote) connect(ctx context.Context) error {
 	rwc, err := r.open(ctx)
 	if err != nil {
 		return err
+	}
+	r.again = nil
+	if x, ok := rwc.(renewed); ok {
+		r.again = x.Renewed()
 	}
 	c := &channel{rwc: rwc, mark: "dyno-" + rand.Text()}
 	c.answers = make(chan []byte, 64)
@@ -312,7 +362,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 func (c *channel) hello(ctx context.Context) error {
 	// What the account's own start files print comes before.
 	out, err := c.run(ctx,
-		"LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f")
+		"LC_ALL=C; export LC_ALL; PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH; exec 2>/dev/null; set -f; b="+bootID)
 	if err != nil {
 		said := strings.TrimSpace(string(out))
 		if len(said) > 200 {
@@ -322,9 +372,9 @@ func (c *channel) hello(ctx context.Context) error {
 			return err
 		}
 		if said != "" {
-			return fmt.Errorf("the account may not run a shell there (%q): %w", said, err)
+			return fmt.Errorf("%w (%q): %w", errNoShell, said, err)
 		}
-		return fmt.Errorf("the account may not run a shell there: %w", err)
+		return fmt.Errorf("%w: %w", errNoShell, err)
 	}
 	if out, err = c.run(ctx, "cat "+bootID+" </dev/null"); err != nil {
 		return err
@@ -337,13 +387,18 @@ func (c *channel) hello(ctx context.Context) error {
 
 // Requests are a letter and a path.
 const (
-	readFile  = "f"
-	listDir   = "d"
-	countDir  = "n"
-	readLink  = "l"
-	realPath  = "p"
-	roomOf    = "s"
-	serverIDs = "x"
+	readFile = "f"
+	listDir  = "d"
+	countDir = "n"
+	readLink = "l"
+	realPath = "p"
+	roomOf   = "s"
+	// Only the lines of sockets that listen, see proc_net(5): there may be a hundred thousand others.
+	listenTCP  = "t"
+	listenUnix = "u"
+	serverIDs  = "x"
+	// These are for finding the server, and not foreseen.
+	onlyLooking = listenTCP + listenUnix + serverIDs
 )
 
 // ask sends requests: files are read by one cat, the others by a command each.
@@ -368,7 +423,7 @@ func (c *channel) ask(ctx context.Context, requests []string) (map[string]answer
 		for _, q := range g {
 			b.WriteByte(' ')
 			b.WriteString(quote(q[1:]))
-			b.WriteString(" " + bootID)
+			b.WriteString(" $b")
 		}
 		fmt.Fprintf(&b, " </dev/null 2>&1; printf '%%s\\n' '%s.'\n", c.mark)
 	}
@@ -386,6 +441,10 @@ func (c *channel) ask(ctx context.Context, requests []string) (map[string]answer
 			b.WriteString("readlink -f -- " + p + " || cat -- " + p)
 		case roomOf:
 			b.WriteString("df -P -k -- " + p)
+		case listenTCP:
+			b.WriteString("grep ' 0A ' " + p)
+		case listenUnix:
+			b.WriteString("grep ' 00010000 ' " + p)
 		case serverIDs:
 			// Builtins alone: there may be thousands of processes.
 			b.WriteString("set +f; for d in /proc/[0-9]*; do n=; read -r n <$d/comm; case $n in " + q[1:] +
@@ -434,7 +493,7 @@ func answerOf(path string, text []byte) answer {
 		last = text[i+1:]
 	}
 	for _, line := range [][]byte{text, last} {
-		for _, program := range []string{"cat: ", "ls: ", "df: ", "readlink: ", "sh: "} {
+		for _, program := range []string{"cat: ", "ls: ", "df: ", "grep: ", "readlink: ", "sh: "} {
 			if bytes.HasPrefix(line, []byte(program)) {
 				return answer{err: refusal(path, string(line))}
 			}
@@ -470,6 +529,7 @@ type remoteFiles struct {
 	r    *Remote
 	ctx  context.Context
 	want []string
+	lost error // why an answer is missing; nil while the machine has answered all
 }
 
 func (x *remoteFiles) get(kind, file string) ([]byte, error) {
@@ -489,7 +549,7 @@ func (x *remoteFiles) get(kind, file string) ([]byte, error) {
 	if !u.last.IsZero() && now.Sub(u.last) > 50*time.Millisecond {
 		u.gap = now.Sub(u.last).Round(time.Second)
 	}
-	if u.last.IsZero() || now.Sub(u.last) > 50*time.Millisecond {
+	if !strings.Contains(onlyLooking, kind) && (u.last.IsZero() || now.Sub(u.last) > 50*time.Millisecond) {
 		u.last = now
 		x.r.uses[q] = u
 	}
@@ -507,6 +567,7 @@ func (x *remoteFiles) get(kind, file string) ([]byte, error) {
 	x.want = nil
 	got, err := x.r.ask(x.ctx, ask)
 	if err != nil {
+		x.lost = err
 		return nil, err
 	}
 	x.r.mu.Lock()

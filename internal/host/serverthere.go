@@ -40,8 +40,20 @@ const uptimeSlack = 15 * time.Second
 // ServerThere finds the process of a server on f's machine. It must bear a server's name and be as old as the server
 // says that it is; and it must have the thread that the server names, or, where the server names none, be the only one
 // like that while something listens at the server's address there. ErrElsewhere: it is not there. ErrHidden: the
-// machine does not show it.
+// machine does not show it. ErrSlow: it has not answered all that was asked.
 func ServerThere(f FS, m Marks, c Claim) (pid int, err error) {
+	pid, err = serverThere(f, m, c)
+	if x, ok := f.Files.(*remoteFiles); ok && x.lost != nil { // what was not read speaks neither for nor against it
+		return 0, fmt.Errorf("look for the server's process: %w", x.lost)
+	}
+	return pid, err
+}
+
+func serverThere(f FS, m Marks, c Claim) (pid int, err error) {
+	want(f, f.path("proc/uptime"))
+	if c.Thread > 0 {
+		wantOf(f, []int{c.Thread}, "stat", "status")
+	}
 	age, err := uptimeOf(f)
 	if err != nil {
 		return 0, err
@@ -57,6 +69,7 @@ func ServerThere(f FS, m Marks, c Claim) (pid int, err error) {
 				pid, _ = strconv.Atoi(w[0])
 			}
 		}
+		wantOf(f, []int{pid}, "stat", "status", "io") // which are read of it next
 		st, err := statOf(f, pid)
 		if err == nil && runsServer(f, m, pid, st.Name) && sameAge(age, st.Start, c.Uptime) {
 			return pid, nil
@@ -67,6 +80,12 @@ func ServerThere(f FS, m Marks, c Claim) (pid int, err error) {
 		return 0, err
 	}
 	var fit []int
+	wantOf(f, pids, "stat", "status")
+	for _, pid := range pids {
+		if st, err := statOf(f, pid); err == nil && strings.HasPrefix(st.Name, "ld-") {
+			wantOf(f, []int{pid}, "cmdline")
+		}
+	}
 	pids = slices.DeleteFunc(pids, func(pid int) bool {
 		st, err := statOf(f, pid)
 		return err != nil || !runsServer(f, m, pid, st.Name)
@@ -104,6 +123,15 @@ func ServerThere(f FS, m Marks, c Claim) (pid int, err error) {
 		return fit[0], nil
 	}
 	return 0, fmt.Errorf("%w: %s", ErrElsewhere, why)
+}
+
+// wantOf says that files of processes will be read next.
+func wantOf(f FS, pids []int, names ...string) {
+	for _, pid := range pids {
+		for _, n := range names {
+			want(f, f.path("proc", strconv.Itoa(pid), n))
+		}
+	}
 }
 
 // runsServer reports whether a process of that name is a server's. The dynamic linker may run it.
@@ -202,7 +230,7 @@ func listensThere(f FS, address string) bool {
 // tcpPorts returns where TCP listens, see tcpListeners.
 func tcpPorts(f FS) (all []netip.AddrPort) {
 	for _, name := range []string{"proc/net/tcp", "proc/net/tcp6"} {
-		b, err := readOf(f, f.path(name))
+		b, err := listeningOf(f, listenTCP, f.path(name))
 		if err != nil {
 			continue
 		}
@@ -217,8 +245,16 @@ func tcpPorts(f FS) (all []netip.AddrPort) {
 	return all
 }
 
+// listeningOf reads a table of sockets, of another machine only those that listen.
+func listeningOf(f FS, kind, path string) ([]byte, error) {
+	if x, ok := f.Files.(*remoteFiles); ok {
+		return x.get(kind, path)
+	}
+	return readOf(f, path)
+}
+
 func unixThere(f FS) (all []unixListener) {
-	b, err := readOf(f, f.path("proc/net/unix"))
+	b, err := listeningOf(f, listenUnix, f.path("proc/net/unix"))
 	if err != nil {
 		return nil
 	}

@@ -70,6 +70,11 @@ func Machine(w Where, datadir string) []Entry {
 		},
 		{Traits{Cost: Free, Asked: true, About: "each CPU of the machine"}, &hostCPUs{place: p}},
 	}
+	if w.Remote != nil {
+		for i := range all {
+			all[i].Budget = 1 // it waits for the network, which costs nobody anything
+		}
+	}
 	if !w.Children {
 		return all
 	}
@@ -99,15 +104,24 @@ type place struct {
 	seen     bool   // the server was seen on this machine once: it stays there
 	why      error  // it was not seen on another machine
 	tried    time.Time
+	found    chan found // what is found of the server on another machine, while it is looked for; nil for nothing
+}
+
+// found is the server's process on another machine, or why it was not found there.
+type found struct {
+	host.ProcReading
+	err error
 }
 
 // retryPlace is how long nobody looks again for a server that was not found here: looking takes a connection.
 // retryThere is the same for another machine, of which all processes are looked through, and
 // retryExported where a node_exporter gives the figures meanwhile.
+// lookTime bounds looking there, which takes about ten times as long as the way there and back.
 const (
 	retryPlace    = 500 * time.Millisecond
 	retryThere    = 15 * time.Second
 	retryExported = time.Minute
+	lookTime      = 10 * time.Second
 )
 
 // open makes the machine's files those of the round at.
@@ -159,26 +173,17 @@ func (p *place) machine(ctx context.Context, at int64, what string) (host.FS, er
 }
 
 func (p *place) look(ctx context.Context) bool {
-	retry := retryPlace
 	if p.where.Remote != nil {
-		retry = retryThere
+		return p.lookThere(ctx)
 	}
+	retry := retryPlace
 	if p.exported != nil && !p.seen { // its figures come every few seconds, which must not be a login each
 		retry = retryExported
 	}
 	if time.Since(p.tried) < retry {
 		return false
 	}
-	pid, ok := 0, false
-	if p.where.Remote == nil {
-		pid, ok = p.where.Local(ctx)
-	} else {
-		pid, p.why = p.where.There(ctx, p.fs)
-		ok = p.why == nil
-		if errors.Is(p.why, host.ErrHidden) { // its machine it is
-			p.seen = true
-		}
-	}
+	pid, ok := p.where.Local(ctx)
 	if ok {
 		r, err := p.fs.Process(pid)
 		ok = err == nil
@@ -190,6 +195,44 @@ func (p *place) look(ctx context.Context) bool {
 	return ok
 }
 
+// lookThere looks on another machine, and goes on after the end of ctx: what it finds then is for a later round.
+func (p *place) lookThere(ctx context.Context) bool {
+	if p.found == nil {
+		wait := retryThere
+		if errors.Is(p.why, host.ErrSlow) {
+			wait = retryPlace
+		}
+		if time.Since(p.tried) < wait {
+			return false
+		}
+		p.found = make(chan found, 1)
+		go func(ctx context.Context, to chan<- found, f host.FS) {
+			ctx, cancel := context.WithTimeout(ctx, lookTime)
+			defer cancel()
+			var x found
+			x.err = unbroken(func() error {
+				f = host.Within(f, ctx)
+				pid, err := p.where.There(ctx, f)
+				if err == nil {
+					x.ProcReading, err = f.Process(pid)
+				}
+				return err
+			})
+			to <- x
+		}(context.WithoutCancel(ctx), p.found, p.fs)
+	}
+	select {
+	case x := <-p.found:
+		p.found, p.why, p.pid, p.start = nil, x.err, x.PID, x.Start
+		if p.why != nil {
+			p.pid, p.start, p.tried = 0, 0, time.Now()
+		}
+		p.seen = p.seen || p.why == nil || errors.Is(p.why, host.ErrHidden) // in that case its machine it is
+	case <-ctx.Done():
+	}
+	return p.pid != 0
+}
+
 // process returns the server's process and its machine's files; what names what is looked for.
 func (p *place) process(ctx context.Context, at int64, what string) (f host.FS, pid int, err error) {
 	if err := p.open(ctx, at); err != nil {
@@ -198,7 +241,7 @@ func (p *place) process(ctx context.Context, at int64, what string) (f host.FS, 
 	if p.pid != 0 || p.look(ctx) {
 		return p.fs, p.pid, nil
 	}
-	if p.seen && !errors.Is(p.why, host.ErrHidden) {
+	if p.seen && p.found == nil && (p.why == nil || errors.Is(p.why, host.ErrElsewhere)) {
 		return f, 0, ended(os.ErrNotExist)
 	}
 	return f, 0, p.remote(what)
@@ -209,6 +252,10 @@ func (p *place) remote(what string) error {
 	switch {
 	case p.where.Remote == nil:
 		return remote(what)
+	case p.found != nil:
+		return &Problem{State: source.Slow, Reason: "the server is still looked for on the ssh host"}
+	case errors.Is(p.why, host.ErrSlow):
+		return p.gone(p.why)
 	case errors.Is(p.why, host.ErrHidden):
 		return &Problem{
 			State: source.Denied, Reason: what + " is not visible to the ssh account: " + p.why.Error(),

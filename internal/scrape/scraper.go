@@ -178,8 +178,11 @@ type pass struct {
 // round reads the sources whose turn it is.
 func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	began, late := time.Now(), clock.Now().Sub(p.at)
-	if s.remote != nil {
-		s.remote.Begin() // it is on its way while the server is asked
+	// What the machine's sources will read is on its way while the server is asked.
+	if s.remote != nil && slices.ContainsFunc(s.states, func(st *turn) bool {
+		return st.traits.Cost == Free && (p.whole || st.due(p))
+	}) {
+		s.remote.Begin()
 	}
 	for _, st := range s.states {
 		if b, ok := st.src.(beginner); ok && (p.whole || st.due(p)) {
@@ -241,12 +244,13 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	for _, st := range s.states {
 		now := time.Now()
 		left := end.Sub(now)
-		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || left < each/8 {
-			// the last: others took the time; it is read in the next round
+		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || st.traits.Cost != Free && left < each/8 {
+			// the last: others took the time; it is read in the next round. Files are read all the same, or a machine
+			// would not be seen while its server hangs: those of another one are here by now.
 			continue
 		}
 		n := len(out)
-		o := st.read(ctx, ms, min(each, left), emit)
+		o := st.read(ctx, ms, max(0, min(each, left)), emit)
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
 		if st.traits.Totals {

@@ -274,6 +274,31 @@ func TestWhatIsLeftOfARound(t *testing.T) {
 	}
 }
 
+// TestFilesAreReadWhileTheServerHangs: files of the machine are read also in a round whose time the server took.
+func TestFilesAreReadWhileTheServerHangs(t *testing.T) {
+	n, m := 0, 0
+	round := 20 * time.Millisecond
+	s := &Scraper{errs: plainErrors{}, link: idle{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		reads(&stub{"hangs", func(context.Context, func(metric.Sample)) error {
+			time.Sleep(round)
+			return nil
+		}}, Traits{Cost: Light, Budget: 1}, idle{}),
+		reads(counted("light", &m), Traits{Cost: Light}, idle{}),
+		reads(counted("host", &n), Traits{Cost: Free}, nil),
+	}}
+	for i := range 3 {
+		p := second(i)
+		p.budget = round
+		r := s.round(t.Context(), p)
+		if _, ok := find(r.Samples, "host"); !ok || n != i+1 {
+			t.Fatalf("round %d: the machine was read %d times: %+v", i, n, r.Sources)
+		}
+	}
+	if m != 0 {
+		t.Errorf("the server was asked %d times more than there was time for", m)
+	}
+}
+
 // wordy is a source that makes much of one name.
 type wordy struct{ n, length int }
 

@@ -27,6 +27,8 @@ type Shell struct {
 	stop  func()
 	ended chan struct{}
 	leave func()
+	// closed when the tunnel is not what it was any more
+	renewed <-chan struct{}
 }
 
 // Shell starts sh on the jump host of the tunnel to address, which is opened when there is none yet. It waits until the
@@ -49,7 +51,8 @@ func (s *Set) Shell(ctx context.Context, jump Jump, address string) (*Shell, err
 }
 
 func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
-	if err := t.ready(ctx); err != nil {
+	changed, err := t.ready(ctx)
+	if err != nil {
 		return nil, err
 	}
 	ssh, err := exec.LookPath("ssh")
@@ -81,7 +84,7 @@ func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
 	}
 	cmd := exec.Command(ssh, args...)
 	cmd.SysProcAttr = attributes()
-	x := &Shell{jump: t.jump, said: &lines{}, ended: make(chan struct{})}
+	x := &Shell{jump: t.jump, said: &lines{}, ended: make(chan struct{}), renewed: changed}
 	if x.in, err = cmd.StdinPipe(); err != nil {
 		return nil, &Error{Jump: t.jump, Err: err}
 	}
@@ -123,27 +126,31 @@ func (t *Tunnel) shell(ctx context.Context) (*Shell, error) {
 	return x, nil
 }
 
-// ready waits until the tunnel is up; once an attempt has failed it returns why at once.
-func (t *Tunnel) ready(ctx context.Context) error {
+// ready waits until the tunnel is up and returns what is closed when it is not any more; once an attempt has failed it
+// returns why at once.
+func (t *Tunnel) ready(ctx context.Context) (<-chan struct{}, error) {
 	for {
 		t.mu.Lock()
 		up, err, changed := t.up, t.err, t.changed
 		t.mu.Unlock()
 		switch {
 		case up:
-			return nil
+			return changed, nil
 		case err != nil:
-			return err
+			return nil, err
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &Error{
+			return nil, &Error{
 				Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err()),
 			}
 		}
 	}
 }
+
+// Renewed is closed when the shell's connection to the jump host is lost: the next Shell is on another one.
+func (x *Shell) Renewed() <-chan struct{} { return x.renewed }
 
 // Write sends commands.
 func (x *Shell) Write(b []byte) (int, error) { return x.in.Write(b) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -225,6 +226,90 @@ func TestHostBySSHHangs(t *testing.T) {
 	if slow == 0 || !again {
 		t.Errorf("in %d rounds %d were well, then %d slow, and it came back: %v", rounds, well, slow, again)
 	}
+}
+
+// TestHostBySSHFarAway: a server is found, and its machine read, where the way there and back takes a sixth of a second.
+func TestHostBySSHFarAway(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	must(t, os.Chmod(s.Dir, 0o755))
+	j := sshd.NewWithShell(t)
+	j.Start(t)
+	f, err := os.OpenFile(j.Dir+"/ssh_config", os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = fmt.Fprintf(f, "  HostKeyAlias [127.0.0.1]:%d\n", j.Port) // by another port it has the same key
+	must(t, err)
+	must(t, f.Close())
+	far := *j
+	far.Port = farAway(t, fmt.Sprint("127.0.0.1:", j.Port), 80*time.Millisecond)
+	sc, err := New(behind(t, &far, s.Socket), scrape.Options{Sources: []string{"global_status", "host", "process"}})
+	must(t, err)
+	defer sc.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	rounds, well := 0, 0
+	var last []source.Source
+	must(t, sc.Run(ctx, time.Second, func(r reading.Reading) {
+		rounds++
+		last = r.Sources
+		has := func(name string) bool {
+			return slices.ContainsFunc(r.Samples, func(m metric.Sample) bool { return m.Name == name })
+		}
+		if has("node_load1") && has("dyno_server_threads") {
+			if well++; well == 3 {
+				stop()
+			}
+		}
+	}))
+	if well < 3 {
+		t.Errorf("in %d rounds it was read %d times: %+v", rounds, well, last)
+	}
+}
+
+// farAway returns a port that leads to an address as if each way took so long.
+func farAway(t *testing.T, to string, way time.Duration) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	type part struct {
+		due  time.Time
+		text []byte
+	}
+	lead := func(from, to net.Conn) {
+		parts := make(chan part, 1000)
+		go func() {
+			defer close(parts)
+			for {
+				b := make([]byte, 16<<10)
+				n, err := from.Read(b)
+				parts <- part{time.Now().Add(way), b[:n]}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		for p := range parts {
+			time.Sleep(time.Until(p.due))
+			_, _ = to.Write(p.text) // its end shows at the other side
+		}
+		to.Close()
+	}
+	go func() {
+		for {
+			a, err := l.Accept()
+			if err != nil {
+				return
+			}
+			b, err := net.Dial("tcp", to)
+			if err != nil {
+				a.Close()
+				continue
+			}
+			go lead(a, b)
+			go lead(b, a)
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // shells returns the shells below a process.

@@ -26,14 +26,17 @@ type Plan struct {
 	Last   time.Time    `json:"last"`
 	Hash   string       `json:"hash"` // of its shape, see Shape
 	Plan   explain.Plan `json:"plan"` // as it was first seen
-	// Tables are those that the statement names, as they were when the plan was first seen; may be empty.
-	Tables []schema.Table `json:"tables,omitempty"`
+	// Tables are those that the statement names, as they were at TablesAt: when the plan was first seen, or later if
+	// they could not be read then. May be empty.
+	Tables   []schema.Table `json:"tables,omitempty"`
+	TablesAt time.Time      `json:"tables_at,omitzero"`
 }
 
 // planDocument is a plan as it is stored.
 type planDocument struct {
 	explain.Plan
-	Tables []schema.Table `json:"tables,omitempty"`
+	Tables   []schema.Table `json:"tables,omitempty"`
+	TablesAt time.Time      `json:"tables_at,omitzero"` // absent: when the plan was first seen
 }
 
 // Shape is a hash of what makes a plan another one: tables, accesses, keys and extras in their order. Estimates of rows
@@ -66,7 +69,11 @@ func (h *History) PutPlan(
 	if target == "" || p.Class == "" {
 		return false, errors.New("store plan: it has no target or no class")
 	}
-	doc, err := document(planDocument{p, tables})
+	d := planDocument{Plan: p, Tables: tables}
+	if len(tables) > 0 {
+		d.TablesAt = at
+	}
+	doc, err := document(d)
 	if err == nil && len(doc) > longestPlan && len(tables) > 0 {
 		doc, err = document(p)
 	}
@@ -127,7 +134,11 @@ func (h *History) Plans(ctx context.Context, target, id string) ([]Plan, error) 
 		p.First, p.Last = time.UnixMilli(first), time.UnixMilli(last)
 		var d planDocument
 		err := decode(doc, &d)
-		p.Plan, p.Tables = d.Plan, d.Tables
+		if p.Plan, p.Tables = d.Plan, d.Tables; len(d.Tables) > 0 {
+			if p.TablesAt = d.TablesAt; p.TablesAt.IsZero() {
+				p.TablesAt = p.First
+			}
+		}
 		return err
 	}, "SELECT schema, first, last, hash, doc FROM plan WHERE target = ? AND class = ? ORDER BY last DESC, first DESC",
 		t, id)

@@ -1,6 +1,7 @@
 // How much each counter grew between two moments, as `mysqladmin -r extended` shows it of now.
 import { useMemo } from 'preact/hooks'
-import { count, exploreLink, moment, now, seconds, setParams, span, useGet, useKeys, useParam, useRange, useTarget } from '../../core'
+import { count, exploreLink, moment, now, seconds, setParams, span, useGet, useKeys, useParam, useRange,
+  useTarget } from '../../core'
 import { Explore, Graph } from '../../graph'
 import { Button, Empty, Notice, Num, Search, Show, Table, safe, type Column } from '../../kit'
 import { quote } from './complete'
@@ -74,13 +75,13 @@ function When(p: { name: string; at: number; set: (at: number) => void }) {
   )
 }
 
-interface Row { key: string; d: Delta; rate: number | undefined; link: string }
+interface Row { key: string; d: Delta; rate: number | undefined; expr: string }
 
 function Counters({ v }: { v: Answer }) {
   const [q] = useParam('q')
   const [zero, setZero] = useParam('zero')
   const rows = useMemo(() => (v.counters ?? []).map((d): Row => ({ key: nameOf(d), d,
-    rate: d.grown === undefined ? undefined : d.grown / d.seconds, link: exploreLink([rateOf(d, v.target)]) })), [v])
+    rate: d.grown === undefined ? undefined : d.grown / d.seconds, expr: rateOf(d, v.target) })), [v])
   const parts = q.toLowerCase().split(/\s+/)
   const shown = rows.filter((r) => (zero !== '' || r.d.grown !== 0) && parts.every((x) =>
     r.key.toLowerCase().includes(x)))
@@ -118,7 +119,7 @@ function rateOf(d: Delta, target: string): string {
 
 const columns: Column<Row>[] = [
   { key: 'name', head: 'Counter', class: 'mono ex-series', lead: true, value: (r) => r.key,
-    cell: (r) => <a href={r.link} title="Explore: its rate over time">{safe(r.key)}</a> },
+    cell: (r) => <a href={exploreLink([r.expr])} title="Explore: its rate over time">{safe(r.key)}</a> },
   { key: 'grown', head: 'Difference', align: 'right', value: (r) => r.d.grown,
     cell: (r) => r.d.grown === undefined
       ? <span class="faint" title="The counter is lower than before without a restart, for example after FLUSH STATUS.">

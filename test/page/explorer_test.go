@@ -88,8 +88,8 @@ func TestCounters(t *testing.T) {
 	b.Click("section[aria-label=Counters] tbody tr a") // its rate over time
 	b.WaitFor(`document.querySelectorAll('section[aria-label=Result] tbody tr').length === 1`)
 	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d", end-10, end))
-	if got := s.Dyno("watch", "shop", "--at", time.Unix(end-10, 0).Format(time.RFC3339), "--deltas", "10s"); !strings.
-		Contains(got, `mysql_global_status_commands_total{command="select"}`) {
+	got := s.Dyno("watch", "shop", "--at", time.Unix(end-10, 0).Format(time.RFC3339), "--deltas", "10s")
+	if !strings.Contains(got, `mysql_global_status_commands_total{command="select"}`) {
 		t.Errorf("on the command line:\n%s", got)
 	}
 	b.Phone()

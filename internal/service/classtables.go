@@ -77,11 +77,13 @@ func (s *Classes) classTables(ctx context.Context, target string, c class.Class,
 	}
 	open, room, reads := len(out), mostOfTables, 0
 	for _, r := range all {
-		if open == 0 || reads == tableReads {
-			break
-		}
 		x := &snapshot.Snapshot{Tables: r.tables}
-		if r.id != "" {
+		switch {
+		case open == 0:
+			continue
+		case r.id != "" && reads == tableReads:
+			continue
+		case r.id != "":
 			if x, err = s.tablesRead(ctx, r.id); err != nil {
 				return out, err
 			}

@@ -79,9 +79,7 @@ func (s *Classes) classTables(ctx context.Context, target string, c class.Class,
 	for _, r := range all {
 		x := &snapshot.Snapshot{Tables: r.tables}
 		switch {
-		case open == 0:
-			continue
-		case r.id != "" && reads == tableReads:
+		case open == 0, r.id != "" && reads == tableReads:
 			continue
 		case r.id != "":
 			if x, err = s.tablesRead(ctx, r.id); err != nil {

@@ -34,7 +34,9 @@ func past(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return wired(&Service{History: h, ledger: l})
+	s := wired(&Service{History: h})
+	s.ledger, s.Classes.ledger = l, l
+	return s
 }
 
 // put keeps a minute of classes, i minutes after noon.

@@ -34,7 +34,7 @@ func past(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	s := wired(&Service{History: h})
+	s := wired(&Service{app: alone(t), History: h})
 	s.ledger, s.Classes.ledger = l, l
 	return s
 }

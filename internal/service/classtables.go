@@ -31,7 +31,7 @@ const (
 // ClassTable is a table of a class as it was at about the end of the window that is shown.
 type ClassTable struct {
 	schema.Table
-	Name string `json:"name"` // as the statement writes it; ? stands for digits
+	Name string `json:"name"` // as the statement writes it; of a fingerprint up to its digits
 	// At is when all of it was read: definition, sizes and the server's estimates. Absent when none is stored, see Why.
 	At time.Time `json:"at,omitzero"`
 	// Source is what it was read for: "plan" of the class, or "diagnosis" of the server.
@@ -95,7 +95,11 @@ func (s *Classes) classTables(ctx context.Context, target string, c class.Class,
 			if !t.At.IsZero() {
 				continue
 			}
-			found := tablesNamed(x.Tables, c.Schema, t.Name)
+			name := t.Name
+			if strings.Contains(c.Fingerprint, name+"?") { // names end where a fingerprint has lost digits
+				name += "?"
+			}
+			found := tablesNamed(x.Tables, c.Schema, name)
 			switch n := len(found); {
 			case n == 0:
 				if r.id != "" && reads == 1 {

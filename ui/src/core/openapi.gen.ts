@@ -883,7 +883,7 @@ export interface components {
             /** @description from this table to others */
             foreign_keys?: components["schemas"]["ForeignKey"][];
             triggers?: components["schemas"]["Trigger"][];
-            /** @description as the statement writes it; ? stands for digits */
+            /** @description as the statement writes it; of a fingerprint up to its digits */
             name: string;
             /**
              * Format: date-time

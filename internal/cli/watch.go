@@ -23,15 +23,18 @@ func newWatchCommand(e *env) *cobra.Command {
 	var at string
 	var record bool
 	var count int
+	var deltas time.Duration
 	c := &cobra.Command{
 		Use:   "watch TARGET",
 		Short: "live terminal view of a server, every second: throughput, CPU, I/O, engine, locks, classes, sessions",
 		Long: `Shows what a server does, second by second, and who waits for whom: the session at the root of a pile-up is at the top.
 Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
 While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is
-stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.`,
-		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo " +
-			"--output json --count 10",
+stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.
+With --deltas it prints how much each counter grew, as mysqladmin -r extended does, out of what dyno serve stored: in the
+time up to now, or in the time that begins at --at.`,
+		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch shop --deltas 10s\n" +
+			"  dyno watch sandbox:demo --output json --count 10",
 		Args: args(1, 1),
 	}
 	f := c.Flags()
@@ -39,6 +42,7 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 	f.BoolVar(&record, "record", false, "store every state, so that --at finds it later")
 	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes")
 	f.IntVar(&count, "count", 0, "end after this many states; not in the terminal view")
+	f.DurationVar(&deltas, "deltas", 0, "print how much each stored counter grew in this time, up to now or from --at on")
 	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are off by default, see dyno target check")
 	e.loginFlags(c)
 	e.explainFlag(c)
@@ -59,6 +63,21 @@ stored and --at shows any past second. Without a terminal, and with --output jso
 			if moment, err = parseMoment(at, time.Now()); err != nil {
 				return usagef("--at %s: %v", at, err)
 			}
+		}
+		if f.Changed("deltas") {
+			from, to := time.Now().Add(-deltas), time.Now()
+			if at != "" {
+				from, to = moment, moment.Add(deltas)
+			}
+			switch {
+			case deltas < time.Second:
+				return usagef("--deltas %s: it takes 1s or more", deltas)
+			case record || count > 0:
+				return usagef("--deltas prints what is stored: without --record and --count")
+			case to.After(time.Now()):
+				return usagef("--deltas %s from --at %s on is not over yet", deltas, at)
+			}
+			return printDeltas(c.Context(), e, a[0], from, to)
 		}
 		if e.json() || !isTerminal(e.Out) || e.app.Environ("TERM") == "dumb" || count > 0 {
 			return watchPlain(c.Context(), e, a[0], o, moment, record, count)

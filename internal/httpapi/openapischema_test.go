@@ -78,7 +78,8 @@ var closed = map[reflect.Type]bool{
 }
 
 // filled are the components whose lists and maps are never null: who makes them sees to it.
-var filled = strings.Fields("Locks Deadlock LockWait ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial " +
+var filled = strings.Fields("Locks Deadlock LockWait ChangeDetail Checked ClassAnyList ClassFull ClassPlan " +
+	"ClassTable Denial " +
 	"DiagnosisDetail Discovery EventList Found Graph Incident IncidentFull IncidentList " +
 	"HttpapiLine Intent LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
 	"LabScale Laid " +

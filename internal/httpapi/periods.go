@@ -89,6 +89,8 @@ type classFull struct {
 	Item     string                 `json:"item,omitzero"`
 	Tables   []string               `json:"tables"`
 	Examples []service.ClassExample `json:"examples"`
+	// Definitions are those of the tables, in their order, at most 16.
+	Definitions []service.ClassTable `json:"table_definitions"`
 }
 
 func (h classAPI) one(r *http.Request) (any, error) {
@@ -128,8 +130,9 @@ func (h classAPI) one(r *http.Request) (any, error) {
 			Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
 		}})
 	}
-	x, err := h.classes.ClassExtra(ctx, name, d.Class)
+	x, err := h.classes.ClassExtra(ctx, name, d.Class, to)
 	d.Item, d.Tables, d.Examples, d.Plans = x.Item, x.Tables, x.Examples, x.Plans
+	d.Definitions = x.Definitions
 	return d, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -23,6 +24,7 @@ import (
 type Classes struct {
 	history *history.History
 	metrics *Metrics
+	ledger  *ledger.Ledger
 }
 
 // Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its
@@ -254,6 +256,8 @@ type ClassExtra struct {
 	Tables   []string       `json:"tables"`   // schema.table or table, as the statement writes them
 	Examples []ClassExample `json:"examples"` // the slowest first, those of unknown time last
 	Plans    []ClassPlan    `json:"plans"`    // newest first
+	// Definitions are those of Tables, in their order, at most 16.
+	Definitions []ClassTable `json:"definitions"`
 }
 
 // ClassExample is one execution as it was sent, with its literals.
@@ -281,11 +285,13 @@ type ClassPlan struct {
 	Changes []string       `json:"changes,omitzero"` // against the plan before, in words
 }
 
-// ClassExtra returns what is kept of a class of a target beside its figures; an unknown class has nothing.
-func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
+// ClassExtra returns what is kept of a class of a target beside its figures, and its tables as they were at the end of
+// a window; an unknown class has nothing.
+func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class, end time.Time) (ClassExtra, error) {
 	item, tables := app.Names(c)
 	x := ClassExtra{
 		Item: item, Tables: append([]string{}, tables...), Examples: []ClassExample{}, Plans: []ClassPlan{},
+		Definitions: []ClassTable{},
 	}
 	samples, err := s.history.Samples(ctx, target, c.ID)
 	if err != nil {
@@ -302,7 +308,8 @@ func (s *Classes) ClassExtra(ctx context.Context, target string, c class.Class) 
 		return x, err
 	}
 	x.Plans = classPlans(plans)
-	return x, nil
+	x.Definitions, err = s.classTables(ctx, target, c, tables, plans, end)
+	return x, err
 }
 
 // classPlans tells of each plan what became another with it. The same plan may come again later, which is a change as

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 var periodNoon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
@@ -28,7 +29,14 @@ func past(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	return wired(&Service{History: h})
+	l, err := ledger.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := wired(&Service{app: alone(t), History: h})
+	s.ledger, s.Classes.ledger = l, l
+	return s
 }
 
 // put keeps a minute of classes, i minutes after noon.
@@ -326,7 +334,7 @@ func TestClassExtra(t *testing.T) {
 		explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: "const"}}}); err != nil {
 		t.Fatal(err)
 	}
-	x, err := s.Classes.ClassExtra(t.Context(), "shop", c)
+	x, err := s.Classes.ClassExtra(t.Context(), "shop", c, periodNoon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +356,7 @@ func TestClassExtra(t *testing.T) {
 	if x.Plans[0].Before != x.Plans[2].Hash || x.Plans[3].Before != "" {
 		t.Errorf("%+v", x.Plans)
 	}
-	if x, err := s.Classes.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1)); err != nil || x.Examples == nil ||
+	if x, err := s.Classes.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1), periodNoon); err != nil || x.Examples == nil ||
 		x.Plans == nil || len(x.Plans) != 0 {
 		t.Errorf("%+v %v", x, err)
 	}

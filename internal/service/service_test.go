@@ -15,6 +15,9 @@ import (
 
 // wired is a service with its parts, made of the stores that it has.
 func wired(s *Service) *Service {
+	if s.app == nil {
+		s.app = &app.App{}
+	}
 	s.wire()
 	return s
 }

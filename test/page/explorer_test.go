@@ -57,7 +57,7 @@ func TestExplorer(t *testing.T) {
 
 	// Every graph leads here, with its expressions.
 	visit(b, "/overview?target=shop&from=-5m")
-	b.Click("#panel-throughput .sv-explore")
+	b.Click("#panel-throughput .explore")
 	b.WaitText("h1", "Explorer")
 	if got := b.Param("expr"); !strings.Contains(got, "commands_total") || strings.Count(got, "\n") != 2 ||
 		b.Param("from") != "-5m" {
@@ -84,6 +84,14 @@ func TestCounters(t *testing.T) {
 	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d", end-10, end))
 	b.WaitText("section[aria-label=Counters] table", "mysql_global_status_questions")
 	inBoth(b, "counters")
+	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d&q=command+select", end-10, end))
+	b.Click("section[aria-label=Counters] tbody tr a") // its rate over time
+	b.WaitFor(`document.querySelectorAll('section[aria-label=Result] tbody tr').length === 1`)
+	visit(b, fmt.Sprintf("/explorer?target=shop&from=-5m&view=counters&a=%d&b=%d", end-10, end))
+	got := s.Dyno("watch", "shop", "--at", time.Unix(end-10, 0).Format(time.RFC3339), "--deltas", "10s")
+	if !strings.Contains(got, `mysql_global_status_commands_total{command="select"}`) {
+		t.Errorf("on the command line:\n%s", got)
+	}
 	b.Phone()
 	b.Settle()
 	sound(t, b, place{"counters-phone", "", "Explorer"})

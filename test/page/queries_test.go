@@ -26,15 +26,17 @@ func minutes(t *testing.T, what string, ok func() error) {
 	t.Fatalf("%s: %v", what, err)
 }
 
-// TestKnownClass runs a statement a known number of times on a table of known size: the page shows that number and what
-// each call reads.
+// TestKnownClass runs a statement a known number of times on a table of known size: the page shows that number, what
+// each call reads, and the table.
 func TestKnownClass(t *testing.T) { stage(t).knownClass(t) }
 
 func (s *Stage) knownClass(t *testing.T) {
 	t.Helper()
-	s.Exec("CREATE TABLE knowns (id INT PRIMARY KEY, tag INT NOT NULL) ENGINE=InnoDB",
-		"INSERT INTO knowns WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 50) SELECT n, n "+
-			"FROM s")
+	const evil = `<img src=x onerror=window.pwned=1>`
+	s.Exec("CREATE TABLE knowns (id INT PRIMARY KEY, tag INT NOT NULL, `"+evil+"` VARCHAR(99), UNIQUE KEY by_evil (`"+
+		evil+"`(7), id)) ENGINE=InnoDB",
+		"INSERT INTO knowns WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 50) SELECT n, n, "+
+			"NULL FROM s")
 	t.Cleanup(func() { s.Exec("DROP TABLE IF EXISTS knowns") })
 	from := time.Now()
 	const calls = 137
@@ -85,6 +87,22 @@ func (s *Stage) knownClass(t *testing.T) {
 	figure("Errors", "0", "0 in the window")
 	b.WaitText(".class-id", id)
 	b.WaitText(".meta", "knowns")
+
+	// Its table, as a diagnosis reads it.
+	s.Dyno("diagnose", "shop", "--window", "3s")
+	visit(b, "/queries?target=shop&class="+id+"&"+window)
+	b.WaitText("section[aria-label=Tables] summary", "knowns")
+	for _, want := range []string{"PRIMARY id primary key", "by_evil " + evil + "(7), id yes", "id int", evil + " varchar(99)"} {
+		b.Until("its definition", func() error {
+			if got := b.Texts("section[aria-label=Tables] tbody tr"); !strings.Contains(strings.Join(got, "\n"), want) {
+				return fmt.Errorf("%q in %q", want, got)
+			}
+			return nil
+		})
+	}
+	harmless(t, b, "tables")
+	b.Settle()
+	shots(b, "queries-tables", "section[aria-label=Tables]")
 }
 
 // TestQueriesPage looks at the list and at a class under the steady load.

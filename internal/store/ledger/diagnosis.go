@@ -134,6 +134,33 @@ func (s Diagnoses) Between(ctx context.Context, target string, from, to time.Tim
 		"AND at <= ? AND NOT advice ORDER BY at DESC, id DESC LIMIT ?", target, millis(from), lastOf(to), limit(n))
 }
 
+// Looked is a stored diagnosis without what it saw and found.
+type Looked struct {
+	ID     string
+	At     time.Time
+	Server string // see Diagnosis
+}
+
+// Around returns the diagnoses of a target whose snapshots are stored: the last n up to a moment, the latest first, and
+// the first n after it, in order of time. Advice is among them.
+func (s Diagnoses) Around(ctx context.Context, target string, at time.Time, n int) (before, after []Looked, err error) {
+	const which = "SELECT id, at, coalesce(json_extract(doc, '$.server'), '') FROM diagnosis WHERE target = ? AND " +
+		"snapshot IS NOT NULL AND at "
+	scan := func(rows *sql.Rows, d *Looked) error {
+		var at int64
+		err := rows.Scan(&d.ID, &at, &d.Server)
+		d.At = time.UnixMilli(at).UTC()
+		return err
+	}
+	before, err = list(ctx, s.book, "diagnoses", scan, which+"<= ? ORDER BY at DESC, id DESC LIMIT ?", target,
+		millis(at), n)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err = list(ctx, s.book, "diagnoses", scan, which+"> ? ORDER BY at, id LIMIT ?", target, millis(at), n)
+	return before, after, err
+}
+
 // Newest returns the id of the latest diagnosis of every target, by target; advice is none. It reads no
 // documents.
 func (s Diagnoses) Newest(ctx context.Context) (map[string]string, error) {

@@ -754,6 +754,8 @@ export interface components {
             item?: string;
             tables: string[];
             examples: components["schemas"]["ClassExample"][];
+            /** @description Definitions are those of the tables, in their order, at most 16. */
+            table_definitions: components["schemas"]["ClassTable"][];
         };
         /** @description ClassOutcome is the outcome of one class and its course. */
         ClassOutcome: {
@@ -854,6 +856,50 @@ export interface components {
             example?: string;
             line?: components["schemas"]["Line"];
         };
+        /** @description ClassTable is a table of a class as it was at about the end of the window that is shown. */
+        ClassTable: {
+            schema: string;
+            table: string;
+            view?: boolean;
+            engine?: string;
+            collation?: string;
+            row_format?: string;
+            partitions?: number;
+            /** @description the engine's estimate, for InnoDB often ±40 % */
+            rows?: number;
+            data_bytes?: number;
+            /** @description all secondary indexes */
+            index_bytes?: number;
+            /** @description allocated and not used: DATA_FREE, of the whole tablespace where tables share one */
+            free_bytes?: number;
+            /** @description as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4" */
+            options?: string;
+            /** @description AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the engine does not tell. */
+            age_sec?: number;
+            /** @description CountedSec is for how many seconds at most the use of the indexes has been counted: in PostgreSQL since the database's statistics were reset (stats_reset of pg_stat_database); unknown where no reset is on record. */
+            counted_sec?: number;
+            columns: components["schemas"]["Column"][];
+            indexes: components["schemas"]["Index"][];
+            /** @description from this table to others */
+            foreign_keys?: components["schemas"]["ForeignKey"][];
+            triggers?: components["schemas"]["Trigger"][];
+            /** @description as the statement writes it; of a fingerprint up to its digits */
+            name: string;
+            /**
+             * Format: date-time
+             * @description At is when all of it was read: definition, sizes and the server's estimates. Absent when none is stored, see Why.
+             */
+            at?: string;
+            /** @description Source is what it was read for: "plan" of the class, or "diagnosis" of the server. */
+            source?: string;
+            /** @description After says that it was read after the window: no earlier definition is stored. */
+            after?: boolean;
+            /** @description Changes are the newest schema changes that name the table, seen between At and the end of the window, in order of time. A change that no scrape saw running is not among them. */
+            changes?: components["schemas"]["Event"][];
+            /** @description why no definition is stored */
+            why?: string;
+            fix?: string;
+        };
         /** @description Clause is one clause of an ALTER TABLE, as data. */
         Clause: {
             /**
@@ -873,6 +919,38 @@ export interface components {
             /** @description ROW_FORMAT, KEY_BLOCK_SIZE, ENGINE */
             option?: string;
             value?: string;
+        };
+        /** @description Column is one column, in the order of the table. */
+        Column: {
+            name: string;
+            /** @description as SHOW CREATE TABLE writes it: varchar(40), int(10) unsigned */
+            type: string;
+            /** @description bare: varchar, int */
+            data_type: string;
+            nullable?: boolean;
+            charset?: string;
+            collation?: string;
+            /** @description most bytes one value can take; 0 when the server does not say */
+            bytes?: number;
+            /** @description expression of a generated column */
+            generated?: string;
+            /** @description auto_increment and the like */
+            extra?: string;
+            /** @description Distinct is the server's own estimate of how many different values the column has, where it keeps one for columns without an index: n_distinct of PostgreSQL's pg_stats. */
+            distinct?: number;
+            /** @description Sample is what a sample of the rows showed; nil when there was none. */
+            sample?: components["schemas"]["ColumnSample"];
+        };
+        /** @description ColumnSample is what rows taken from all over a table show of a column. It holds no value. */
+        ColumnSample: {
+            /** @description looked at */
+            rows: number;
+            /** @description different values among them */
+            distinct: number;
+            /** @description part of the rows that hold the most frequent value, 0 to 1 */
+            top: number;
+            /** @description part that is NULL */
+            nulls: number;
         };
         /** @description Command is a command line to type again. */
         Command: {
@@ -1416,6 +1494,14 @@ export interface components {
             excludes?: string[];
             /** @description the reasoning, step by step, for --why */
             why?: components["schemas"]["Reason"][];
+        };
+        /** @description ForeignKey is a reference from one table to another. Both ends need an index. */
+        ForeignKey: {
+            name: string;
+            columns: string[] | null;
+            to: components["schemas"]["Ref"];
+            /** @description columns of To */
+            refers: string[] | null;
         };
         /** @description Found is a server on this machine, or one that the user's defaults files lead to. */
         Found: {
@@ -3689,6 +3775,16 @@ export interface components {
             /** @description leave the A/A trials out: only for plans whose values are not measured but read */
             no_control?: boolean;
         };
+        /** @description Trigger is one trigger of a table. */
+        Trigger: {
+            name: string;
+            /** @description BEFORE, AFTER */
+            timing: string;
+            /** @description INSERT, UPDATE, DELETE */
+            event: string;
+            /** @description empty when it may not be seen or was redacted */
+            body?: string;
+        };
         /** @description Trouble is something that is wrong with Dyno itself: it cannot store, does not read as it should, or cannot ask a server. */
         Trouble: {
             /** @description "disk", "store", "clock", "gaps", "late", "sources", "config", "remote-write" */
@@ -3983,7 +4079,10 @@ export type ClassFull = components['schemas']['ClassFull'];
 export type ClassOutcome = components['schemas']['ClassOutcome'];
 export type ClassPlan = components['schemas']['ClassPlan'];
 export type ClassRow = components['schemas']['ClassRow'];
+export type ClassTable = components['schemas']['ClassTable'];
 export type Clause = components['schemas']['Clause'];
+export type Column = components['schemas']['Column'];
+export type ColumnSample = components['schemas']['ColumnSample'];
 export type Command = components['schemas']['Command'];
 export type Condition = components['schemas']['Condition'];
 export type Config = components['schemas']['Config'];
@@ -4010,6 +4109,7 @@ export type Experiment = components['schemas']['Experiment'];
 export type Fact = components['schemas']['Fact'];
 export type Fairness = components['schemas']['Fairness'];
 export type Finding = components['schemas']['Finding'];
+export type ForeignKey = components['schemas']['ForeignKey'];
 export type Found = components['schemas']['Found'];
 export type Gain = components['schemas']['Gain'];
 export type Graph = components['schemas']['Graph'];
@@ -4140,6 +4240,7 @@ export type Transaction = components['schemas']['Transaction'];
 export type Trial = components['schemas']['Trial'];
 export type TrialSecond = components['schemas']['TrialSecond'];
 export type Trials = components['schemas']['Trials'];
+export type Trigger = components['schemas']['Trigger'];
 export type Trouble = components['schemas']['Trouble'];
 export type UndoPreview = components['schemas']['UndoPreview'];
 export type User = components['schemas']['User'];

@@ -1,4 +1,5 @@
 export { Graph, type GraphProps } from './graph'
+export { Explore } from './explore'
 export { cursors, Plot, type PlotProps } from './plot'
 export { Latency, type LatencyProps } from './latency'
 export { kindName } from './marks'

@@ -1,7 +1,8 @@
 // How much each counter grew between two moments, as `mysqladmin -r extended` shows it of now.
 import { useMemo } from 'preact/hooks'
-import { count, moment, now, seconds, setParams, span, useGet, useKeys, useParam, useRange, useTarget } from '../../core'
-import { Graph } from '../../graph'
+import { count, exploreLink, moment, now, seconds, setParams, span, useGet, useKeys, useParam, useRange,
+  useTarget } from '../../core'
+import { Explore, Graph } from '../../graph'
 import { Button, Empty, Notice, Num, Search, Show, Table, safe, type Column } from '../../kit'
 import { quote } from './complete'
 import type { Delta, Deltas as Answer } from '../../core/openapi.gen'
@@ -44,7 +45,8 @@ export function Deltas() {
           <span class="dim">{span(b - a)}</span>
           {fixed && <Button small onClick={() => setParams({ a: null, b: null }, { replace: true })}>
             Whole time range</Button>}
-          <span class="faint">Click the graph to move the nearer of the two.</span>
+          <span class="faint grow">Click the graph to move the nearer of the two.</span>
+          {panel && <Explore panel={panel} />}
         </div>
         {g && panel && <div class="panel ex-plot">
           <Graph panel={panel} from={g.from} step={g.step} range={range} events={marks} height={120} sync="deltas"
@@ -73,13 +75,13 @@ function When(p: { name: string; at: number; set: (at: number) => void }) {
   )
 }
 
-interface Row { key: string; d: Delta; rate: number | undefined }
+interface Row { key: string; d: Delta; rate: number | undefined; expr: string }
 
 function Counters({ v }: { v: Answer }) {
   const [q] = useParam('q')
   const [zero, setZero] = useParam('zero')
   const rows = useMemo(() => (v.counters ?? []).map((d): Row => ({ key: nameOf(d), d,
-    rate: d.grown === undefined ? undefined : d.grown / d.seconds })), [v])
+    rate: d.grown === undefined ? undefined : d.grown / d.seconds, expr: rateOf(d, v.target) })), [v])
   const parts = q.toLowerCase().split(/\s+/)
   const shown = rows.filter((r) => (zero !== '' || r.d.grown !== 0) && parts.every((x) =>
     r.key.toLowerCase().includes(x)))
@@ -109,8 +111,15 @@ function nameOf(d: Delta): string {
   return labels === '' ? d.name : `${d.name}{${labels}}`
 }
 
+/** The rate of a counter over time in PromQL. */
+function rateOf(d: Delta, target: string): string {
+  const labels = Object.entries({ target, ...d.labels }).map(([k, x]) => `${k}=${quote(x)}`).join(', ')
+  return `rate(${d.name}{${labels}}[1m])`
+}
+
 const columns: Column<Row>[] = [
-  { key: 'name', head: 'Counter', class: 'mono ex-series', lead: true, value: (r) => r.key, cell: (r) => safe(r.key) },
+  { key: 'name', head: 'Counter', class: 'mono ex-series', lead: true, value: (r) => r.key,
+    cell: (r) => <a href={exploreLink([r.expr])} title="Explore: its rate over time">{safe(r.key)}</a> },
   { key: 'grown', head: 'Difference', align: 'right', value: (r) => r.d.grown,
     cell: (r) => r.d.grown === undefined
       ? <span class="faint" title="The counter is lower than before without a restart, for example after FLUSH STATUS.">

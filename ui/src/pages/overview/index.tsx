@@ -1,9 +1,9 @@
 // A server: is it busy, with what, what does it wait for, and is memory or the disk the limit?
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { exploreLink, go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
+import { go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
   withParams } from '../../core'
-import { cursors, Graph, kindName, Latency, sortOut, type Graphs, type Mark } from '../../graph'
+import { cursors, Explore, Graph, kindName, Latency, sortOut, type Graphs, type Mark } from '../../graph'
 import type { Graph as Panel } from '../../core/openapi.gen'
 import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from '../../kit'
 import { Annotate } from './annotate'
@@ -227,17 +227,6 @@ function card(p: CardProps, link: string) {
         table={p.table} compare={p.before} {...(p.marks ? { events: p.marks } : {})} onZoom={p.onZoom}
         onBack={p.onBack} onPick={p.onPick} />
     </article>
-  )
-}
-
-/** The link from a graph to its expressions in the explorer; nothing where none has data. */
-function Explore({ panel }: { panel: Panel }) {
-  const exprs = panel.lines.filter((l) => l.unknown === undefined).map((l) => l.expr)
-  if (exprs.length === 0) return null
-  return (
-    <a class="sv-explore" href={exploreLink(exprs)} title="Explore: change the PromQL of this graph">
-      <Icon name="explorer" size={14} /><span class="hide">Explore {panel.title}</span>
-    </a>
   )
 }
 

@@ -6,6 +6,7 @@ import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe
 import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
 import { Plans } from './plans'
+import { Tables } from './tables'
 import type { ClassExample as Example, ClassFull as ClassDetail, ClassRow as Class } from '../../core/openapi.gen'
 
 /** One class in full. */
@@ -151,6 +152,8 @@ function Content(p: ContentProps) {
               href={href('settings', { target: p.target })}>the grants</a>.</>} />
         ) : <Plans plans={v.plans ?? []} />}
       </section>
+
+      {v.table_definitions.length > 0 && <Tables tables={v.table_definitions} names={v.tables.length} />}
 
       <section class="section">
         <h2>Examples</h2>

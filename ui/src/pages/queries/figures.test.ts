@@ -10,7 +10,7 @@ test('the longest execution', () => {
   const b = (max_sec?: number): Bucket => ({ from: '', to: '', class: c(max_sec === undefined ? {} : { max_sec }) })
   const f = (whole: number | undefined, parts: (number | undefined)[], want: number | undefined) =>
     expect(longestOf({ class: c(whole === undefined ? {} : { max_sec: whole }), coverage: cover, buckets: parts.map(b),
-      tables: [], examples: [], plans: [] })).toBe(want)
+      tables: [], table_definitions: [], examples: [], plans: [] })).toBe(want)
   f(undefined, [], undefined)
   f(undefined, [undefined, 0.25, 13.7, undefined], 13.7) // what a graph shows is no longer unknown above it
   f(20, [0.25], 20)

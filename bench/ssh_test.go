@@ -106,7 +106,8 @@ func TestHostBySSH(t *testing.T) {
 		fmt.Printf("CPU, ms a second: the ssh host %.1f (sshd, sh, cat), Dyno's ssh %.1f, Dyno %.1f\n",
 			(a-there)/n*1000, (b-ssh)/n*1000, (c-own)/n*1000)
 		for _, src := range x.Sources {
-			fmt.Printf("  %-16s %-8s %6.1f ms, read %d times %s\n", src.Name, src.State, src.Took, src.Reads, src.Reason)
+			fmt.Printf("  %-16s %-8s %6.1f ms, read %d times %s\n", src.Name, src.State, src.Took, src.Reads,
+				src.Reason)
 		}
 	})
 	if err != nil {

@@ -258,8 +258,8 @@ func TestListensAmongMany(t *testing.T) {
 	}
 	tcp := "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	line := func(port int, state string) string {
-		return fmt.Sprintf("   0: 0100007F:%04X 0100007F:1234 %s 00000000:00000000 00:00000000 00000000     0        0 "+
-			"1 1 0000000000000000 20 4 30 10 -1\n", port, state)
+		return fmt.Sprintf("   0: 0100007F:%04X 0100007F:1234 %s 00000000:00000000 00:00000000 00000000     0 "+
+			"       0 1 1 0000000000000000 20 4 30 10 -1\n", port, state)
 	}
 	tcp += strings.Repeat(line(3307, "01"), mostBatch/100) + line(3306, "0A")
 	unix := "Num       RefCount Protocol Flags    Type St Inode Path\n" +

@@ -228,7 +228,8 @@ func TestHostBySSHHangs(t *testing.T) {
 	}
 }
 
-// TestHostBySSHFarAway: a server is found, and its machine read, where the way there and back takes a sixth of a second.
+// TestHostBySSHFarAway: a server is found, and its machine read, where the way there and back takes a sixth of a
+// second.
 func TestHostBySSHFarAway(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	must(t, os.Chmod(s.Dir, 0o755))

@@ -263,6 +263,9 @@ func Redact(s *snapshot.Snapshot) {
 	for i := range s.Programs {
 		s.Programs[i].Body = ""
 	}
+	for i := range s.Events {
+		mysqlsources.RedactEvent(&s.Events[i])
+	}
 	RedactTables(s.Tables)
 }
 
@@ -272,9 +275,6 @@ func RedactTables(all []schema.Table) {
 		for j := range all[i].Triggers {
 			all[i].Triggers[j].Body = ""
 		}
-	}
-	for i := range s.Events {
-		mysqlsources.RedactEvent(&s.Events[i])
 	}
 }
 

@@ -177,7 +177,8 @@ func marked(ctx context.Context, t *testing.T, s *servers.Server) (wait func()) 
 		"'1913-07-29'), (2, 'zqmark 2', 2, '1913-07-29')",
 		"CREATE PROCEDURE shop.p(x VARCHAR(60)) BEGIN SELECT count(*) FROM shop.t WHERE c = 'zqmark in a body' "+
 			"OR c = x; DO SLEEP(0.5); END",
-		"CREATE TABLE shop.pile (id INT PRIMARY KEY, c VARCHAR(60)) ENGINE=InnoDB", "INSERT INTO shop.pile VALUES (1, 'x')",
+		"CREATE TABLE shop.pile (id INT PRIMARY KEY, c VARCHAR(60)) ENGINE=InnoDB",
+		"INSERT INTO shop.pile VALUES (1, 'x')",
 		"CREATE TRIGGER shop.g BEFORE INSERT ON shop.t FOR EACH ROW SET NEW.c = CONCAT(NEW.c, ' zqmark')")
 	var g sync.WaitGroup
 	session := func(statements ...string) {
@@ -431,7 +432,7 @@ func TestRedactKeepsAndShowsNoLiteral(t *testing.T) {
 				paths = append(paths, "/api/dyno/v1/"+p+"?target="+n)
 			}
 			deltas := "/api/dyno/v1/deltas?target=" + n + window
-			if s := text(base, deltas); !strings.Contains(s, `"counters":[{`) {
+			if s := text(base, deltas); n != "postgres" && !strings.Contains(s, `"counters":[{`) {
 				t.Errorf("%s: %.300s", deltas, s)
 			}
 			paths = append(paths, "/probe?target="+n, deltas)

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/mysql"
-
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
+	"github.com/dyno-perf/dyno/internal/mysql"
 
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/store/ledger"

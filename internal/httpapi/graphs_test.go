@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/mysql"
-
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/service"
 )

@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/mysql"
-
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/change"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"

@@ -12,11 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/mysql"
-
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/source"

@@ -9,12 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/mysql/loader"
-
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/mysql/arith"
+	"github.com/dyno-perf/dyno/internal/mysql/loader"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/unit"
 	"github.com/dyno-perf/dyno/internal/workload"

@@ -77,7 +77,7 @@ func connect(ctx context.Context, s endpoint.Spec, p Purpose) (*pgx.Conn, error)
 		a.vouch = nil
 	}
 	if err == nil {
-		a.most = a.later
+		a.most.Store(a.later)
 		s.Remember(a.cert, a.owner)
 		if _, err = conn.PgConn().Exec(tctx, p.settings()).ReadAll(); err == nil {
 			return conn, nil

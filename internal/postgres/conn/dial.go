@@ -34,7 +34,8 @@ func dial(ctx context.Context, s *endpoint.Spec, tc *tls.Config, fallback bool, 
 	if err != nil {
 		return nil, err
 	}
-	w := &watched{Conn: c, spec: s, most: mostOfALogin, later: mostOf(s)}
+	w := &watched{Conn: c, spec: s, later: mostOf(s)}
+	w.most.Store(mostOfALogin)
 	a.watched = w
 	// Only when the server has said something: until it accepts the connection the kernel knows no account at the other
 	// end. And only before something is said to it again: a server that refuses has gone by then. No password is sent
@@ -76,7 +77,7 @@ func encrypt(
 	w.vouch = nil
 	switch w.answer[0] {
 	case 'S':
-		w.looked = true
+		w.looked.Store(true)
 		check := tc.VerifyConnection
 		tc = tc.Clone()
 		tc.VerifyConnection = func(st tls.ConnectionState) error {
@@ -134,15 +135,16 @@ var errTooLong = errors.New("the server's answer is too long")
 // keysRecord is the length of a record by which TLS 1.3 answers a server that wants new keys: no question of ours.
 const keysRecord = 5 + 5 + 1 + 16
 
-// watched is a connection on which what the server says is held to its bounds, and looked at first.
+// watched is a connection on which what the server says is held to its bounds, and looked at first. It is read while it
+// is written to: the driver reads beside when a write takes long, lest both ends wait for the other to read.
 type watched struct {
 	net.Conn
 	spec   *endpoint.Spec
 	answer [1]byte      // to the request for encryption
 	asked  bool         // answer was the first byte of what is said in plain text, if this is no PostgreSQL
-	looked bool         // the beginning was looked at, or is encrypted
+	looked atomic.Bool  // the beginning was looked at, or is encrypted
 	head   []byte       // of the beginning what is to be read again
-	most   int64        // bytes that an answer may have, 0 for any number
+	most   atomic.Int64 // bytes that an answer may have, 0 for any number
 	later  int64        // most after the login
 	vouch  func() error // looks who answers, nil once that is done
 	read   atomic.Int64
@@ -153,8 +155,7 @@ type watched struct {
 const header = 5
 
 func (c *watched) Read(b []byte) (int, error) {
-	if !c.looked {
-		c.looked = true
+	if !c.looked.Swap(true) {
 		head := make([]byte, header)
 		if _, err := io.ReadFull(c.Conn, head); err != nil {
 			return 0, err
@@ -175,14 +176,14 @@ func (c *watched) Read(b []byte) (int, error) {
 		return n, nil
 	}
 	n, err := c.Conn.Read(b)
-	if sum := c.read.Add(int64(n)); c.most > 0 && sum > c.most {
-		return 0, fmt.Errorf("%w: more than %d kB", errTooLong, c.most>>10)
+	if sum, most := c.read.Add(int64(n)), c.most.Load(); most > 0 && sum > most {
+		return 0, fmt.Errorf("%w: more than %d kB", errTooLong, most>>10)
 	}
 	return n, err
 }
 
 func (c *watched) Write(b []byte) (int, error) {
-	if c.looked && c.vouch != nil {
+	if c.looked.Load() && c.vouch != nil {
 		if err := c.vouch(); err != nil {
 			return 0, err
 		}

@@ -85,3 +85,27 @@ func TestImpostors(t *testing.T) {
 	f("\x4e\x00\x00\x00\x0a9.0.0\x00", endpoint.NotAServer, "MySQL") // a greeting as long as TLS's N says
 	f("R\xff\xff\xff\xff\x00\x00\x00\x00", endpoint.NotAServer, "not a PostgreSQL server")
 }
+
+// TestReadWhileWriting: the driver reads beside when a write takes long. It tells something with -race only.
+func TestReadWhileWriting(t *testing.T) {
+	here, there := net.Pipe()
+	w := &watched{Conn: here, spec: &endpoint.Spec{}}
+	w.vouch = func() error { return nil }
+	heard := make(chan error, 1)
+	go func() {
+		_, err := w.Read(make([]byte, 64))
+		heard <- err
+	}()
+	go func() { // it answers before it has read all
+		b := make([]byte, 4)
+		io.ReadFull(there, b[:1])
+		there.Write([]byte{'R', 0, 0, 0, 8})
+		io.ReadFull(there, b[:3])
+	}()
+	if _, err := w.Write([]byte("four")); err != nil {
+		t.Error(err)
+	}
+	if err := <-heard; err != nil {
+		t.Error(err)
+	}
+}

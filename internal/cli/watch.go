@@ -42,7 +42,8 @@ time up to now, or in the time that begins at --at.`,
 	f.BoolVar(&record, "record", false, "store every state, so that --at finds it later")
 	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes")
 	f.IntVar(&count, "count", 0, "end after this many states; not in the terminal view")
-	f.DurationVar(&deltas, "deltas", 0, "print how much each stored counter grew in this time, up to now or from --at on")
+	f.DurationVar(&deltas, "deltas", 0,
+		"print how much each stored counter grew in this time, up to now or from --at on")
 	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are off by default, see dyno target check")
 	e.loginFlags(c)
 	e.explainFlag(c)

@@ -63,8 +63,8 @@ func (s *Classes) classTables(ctx context.Context, target string, c class.Class,
 			Name: n, Table: schema.Table{
 				Ref: schema.Ref{Table: n}, Columns: []schema.Column{}, Indexes: []schema.Index{},
 			},
-			Why: "no definition is stored: it is read with the first plan of a class that takes much time, where plans " +
-				"are read while watching, and by each diagnosis of the server",
+			Why: "no definition is stored: it is read with the first plan of a class that takes much time, where " +
+				"plans are read while watching, and by each diagnosis of the server",
 			Fix: "dyno diagnose " + target,
 		})
 	}

@@ -92,7 +92,9 @@ func (s *Stage) knownClass(t *testing.T) {
 	s.Dyno("diagnose", "shop", "--window", "3s")
 	visit(b, "/queries?target=shop&class="+id+"&"+window)
 	b.WaitText("section[aria-label=Tables] summary", "knowns")
-	for _, want := range []string{"PRIMARY id primary key", "by_evil " + evil + "(7), id yes", "id int", evil + " varchar(99)"} {
+	for _, want := range []string{
+		"PRIMARY id primary key", "by_evil " + evil + "(7), id yes", "id int", evil + " varchar(99)",
+	} {
 		b.Until("its definition", func() error {
 			if got := b.Texts("section[aria-label=Tables] tbody tr"); !strings.Contains(strings.Join(got, "\n"), want) {
 				return fmt.Errorf("%q in %q", want, got)

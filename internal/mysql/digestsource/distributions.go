@@ -72,7 +72,7 @@ func total(sent map[string]uint64) (n uint64) {
 
 // logWhole reports whether a slow log can be read that holds every statement.
 func logWhole(r *Reader) bool {
-	return r.log != nil && r.log.whole && r.log.short == "" && r.usable(source.SlowLog)
+	return r.log != nil && r.log.whole && r.log.short == "" && r.state.usable(source.SlowLog)
 }
 
 // lookAgain asks for the settings of the slow log again when a stretch ends: they may be others by now. A setting that
@@ -252,7 +252,7 @@ func (d *distributions) fromHistograms(ctx context.Context, r *Reader) {
 		}
 	}
 	h.before = now
-	r.ok(source.Digests, time.Since(began))
+	r.state.ok(source.Digests, time.Since(began))
 }
 
 // lackOfDistribution says why a server offers no distribution, and what would.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/endpoint"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -54,9 +53,9 @@ type Reader struct {
 	sent    map[string]uint64 // of target.Sent, when the window began
 
 	begun time.Time
-	state map[source.Name]*source.Source // by name; State is OK while the source works
-	mu    chan struct{}                  // held by Run while it looks, so that End sees whole looks only
-	done  func()                         // ends what mu was taken for
+	state states
+	mu    chan struct{} // held by Run while it looks, so that End sees whole looks only
+	done  func()        // ends what mu was taken for
 
 	spelled spellings
 
@@ -82,7 +81,7 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	r := &Reader{
 		t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a},
 		digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a, t.Spec().Redact),
-		state: map[source.Name]*source.Source{},
+		state: states{},
 		mu:    make(chan struct{}, 1), dist: distributions{every: o.Distributions},
 	}
 	for _, n := range Sources() {
@@ -104,17 +103,17 @@ func (r *Reader) prepare(ctx context.Context) error {
 		if fatal(err) {
 			return r.t.Wrap("read statement digests of", err)
 		}
-		r.fail(source.Digests, err)
+		r.state.fail(source.Digests, err)
 	} else if r.o.Detail || r.o.Distributions > 0 {
 		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
-		r.set(source.Samples, source.Denied, reason, grant(r.t, "PROCESS ON *.*"))
+		r.state.set(source.Samples, source.Denied, reason, grant(r.t, "PROCESS ON *.*"))
 	} else if err := r.samples.prepare(ctx, r.t.Has(target.HasPerformanceSchema)); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read the processlist of", err)
 		}
-		r.fail(source.Samples, err)
+		r.state.fail(source.Samples, err)
 	}
 	return r.findLog(ctx)
 }
@@ -127,7 +126,7 @@ func fatal(err error) bool {
 // findLog looks for a slow log that can be read here.
 func (r *Reader) findLog(ctx context.Context) error {
 	if r.o.NoSlowLog {
-		r.set(source.SlowLog, source.Missing, "not requested", "")
+		r.state.set(source.SlowLog, source.Missing, "not requested", "")
 		return nil
 	}
 	v, err := r.logSettings(ctx)
@@ -135,7 +134,7 @@ func (r *Reader) findLog(ctx context.Context) error {
 	case err != nil && fatal(err):
 		return r.t.Wrap("read the settings of the slow log of", err)
 	case err != nil:
-		r.fail(source.SlowLog, err)
+		r.state.fail(source.SlowLog, err)
 	default:
 		r.useLog(ctx, v)
 	}
@@ -169,7 +168,7 @@ func (r *Reader) logChanged(ctx context.Context) bool {
 		r.log.close()
 		r.log = nil
 	}
-	r.set(source.SlowLog, source.OK, "", "")
+	r.state.set(source.SlowLog, source.OK, "", "")
 	r.useLog(ctx, v)
 	return true
 }
@@ -177,7 +176,7 @@ func (r *Reader) logChanged(ctx context.Context) bool {
 // useLog opens the slow log that the settings name.
 func (r *Reader) useLog(ctx context.Context, v map[string]string) {
 	r.logVars = v
-	missing := func(reason, fix string) { r.set(source.SlowLog, source.Missing, reason, fix) }
+	missing := func(reason, fix string) { r.state.set(source.SlowLog, source.Missing, reason, fix) }
 	switch {
 	case v["slow_query_log"] != "ON" && v["slow_query_log"] != "1":
 		missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
@@ -213,36 +212,19 @@ func (r *Reader) useLog(ctx context.Context, v map[string]string) {
 
 func (r *Reader) logFailed(path string, err error) {
 	if errors.Is(err, os.ErrPermission) {
-		r.set(source.SlowLog, source.Denied, "the slow log "+path+" may not be read by this user",
+		r.state.set(source.SlowLog, source.Denied, "the slow log "+path+" may not be read by this user",
 			"run dyno as root or as the server's user, or let its group read the file")
 		return
 	}
-	r.set(source.SlowLog, source.Failed, err.Error(), "")
-}
-
-func (r *Reader) set(name source.Name, s source.State, reason, fix string) {
-	x := r.state[name]
-	x.State, x.Reason, x.Fix = s, reason, fix
+	r.state.set(source.SlowLog, source.Failed, err.Error(), "")
 }
 
 func (r *Reader) lacks(name source.Name, a target.Answer) {
 	if a.Denied {
-		r.set(name, source.Denied, a.Reason, grant(r.t, "SELECT ON `performance_schema`.*"))
+		r.state.set(name, source.Denied, a.Reason, grant(r.t, "SELECT ON `performance_schema`.*"))
 		return
 	}
-	r.set(name, source.Missing, a.Reason, a.Fix)
-}
-
-// fail records an error of a source.
-func (r *Reader) fail(name source.Name, err error) {
-	switch {
-	case target.KindOf(err) == endpoint.Denied:
-		r.set(name, source.Denied, "a privilege is missing", target.HintOf(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		r.set(name, source.Slow, state.Clip(err.Error(), 4096), "")
-	default:
-		r.set(name, source.Failed, state.Clip(err.Error(), 4096), target.HintOf(err))
-	}
+	r.state.set(name, source.Missing, a.Reason, a.Fix)
 }
 
 // grant words the statement that gives the account in use a privilege.
@@ -257,12 +239,6 @@ func grant(t *target.Target, privilege string) string {
 	return "GRANT " + privilege + " TO " + to
 }
 
-// usable reports whether a source was found at all; one that failed once is tried again.
-func (r *Reader) usable(name source.Name) bool {
-	s := r.state[name].State
-	return s == source.OK || s == source.Failed || s == source.Slow
-}
-
 // Begin starts the window. The reader may be used for one window after the other.
 func (r *Reader) Begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*r.o.Timeout)
@@ -274,26 +250,26 @@ func (r *Reader) Begin(ctx context.Context) error {
 		}
 	}
 	r.digests.before, r.sent = picture{}, r.t.Sent()
-	if r.usable(source.Digests) {
+	if r.state.usable(source.Digests) {
 		began := time.Now()
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
-			r.fail(source.Digests, err)
+			r.state.fail(source.Digests, err)
 		} else {
 			r.digests.before = p
-			r.ok(source.Digests, time.Since(began))
+			r.state.ok(source.Digests, time.Since(began))
 			if r.o.Detail {
 				r.times.begin(ctx, p)
 				r.killed.begin(ctx)
 			}
 		}
 	}
-	if r.log != nil && r.usable(source.SlowLog) {
+	if r.log != nil && r.state.usable(source.SlowLog) {
 		if err := r.log.mark(); err != nil {
 			r.logFailed(r.log.path, err)
 		} else {
-			r.set(source.SlowLog, source.OK, "", "")
+			r.state.set(source.SlowLog, source.OK, "", "")
 		}
 	}
 	r.dist.begin(ctx, r, r.digests.before)
@@ -314,21 +290,11 @@ func (r *Reader) unlock() {
 	<-r.mu
 }
 
-// ok counts a successful reading; Took holds the sum until End.
-func (r *Reader) ok(name source.Name, took time.Duration) {
-	x := r.state[name]
-	if x.State != source.OK {
-		r.set(name, source.OK, "", "")
-	}
-	x.Reads++
-	x.Took += float64(took) / 1e6
-}
-
 // Run looks at the processlist each interval until ctx ends, which is no error. A server that goes away is looked for
 // again. What it sees counts between Begin and End. It runs in a goroutine of the caller's.
 func (r *Reader) Run(ctx context.Context) error {
 	r.lock() // a window may be turned meanwhile
-	idle := !r.usable(source.Samples) || r.samples.full == ""
+	idle := !r.state.usable(source.Samples) || r.samples.full == ""
 	r.unlock()
 	if idle {
 		<-ctx.Done()
@@ -388,7 +354,7 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 		return windowed{}, errors.New("end window of query classes: it was not started")
 	}
 	// a last look, for what is running now; a short window has no other
-	if r.usable(source.Samples) && r.samples.full != "" {
+	if r.state.usable(source.Samples) && r.samples.full != "" {
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		if err := r.samples.look(lctx); err != nil {
 			r.samples.err = err
@@ -438,19 +404,19 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []source.Source, erro
 		}
 	}
 	switch {
-	case !r.usable(source.Digests):
+	case !r.state.usable(source.Digests):
 	// What the table was emptied of must not stand as if it were there; nor are more kept than a server can have.
 	case r.after.rows == nil || r.reset || !r.digests.before.grow(r.after):
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
-			r.fail(source.Digests, err)
+			r.state.fail(source.Digests, err)
 			p = picture{}
 		}
 		r.digests.before = p
 	}
 	r.after = picture{}
-	if r.log != nil && r.usable(source.SlowLog) {
+	if r.log != nil && r.state.usable(source.SlowLog) {
 		if err := r.log.next(); err != nil {
 			r.logFailed(r.log.path, err)
 		}
@@ -514,21 +480,21 @@ func sourcesOf(state map[source.Name]*source.Source) (list []source.Source) {
 func (r *Reader) endSamples() []*sampled {
 	s := r.samples
 	x := r.state[source.Samples]
-	if !r.usable(source.Samples) {
+	if !r.state.usable(source.Samples) {
 		return nil
 	}
 	switch {
 	case s.looks > 0:
-		r.set(source.Samples, source.OK, "", "")
+		r.state.set(source.Samples, source.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
 			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB "+
 				"of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
 		}
 	case s.err != nil:
-		r.fail(source.Samples, s.err)
+		r.state.fail(source.Samples, s.err)
 	default:
-		r.set(source.Samples, source.Failed, "the window was too short for a sample", "")
+		r.state.set(source.Samples, source.Failed, "the window was too short for a sample", "")
 	}
 	return s.end()
 }
@@ -550,7 +516,7 @@ func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 	if more > 0 {
 		note = both(note, fmt.Sprintf("%d classes beyond %d were left out", more, maxClasses))
 	}
-	r.ok(source.SlowLog, time.Since(began))
+	r.state.ok(source.SlowLog, time.Since(began))
 	r.state[source.SlowLog].Reason = note
 	return log, classes
 }
@@ -564,7 +530,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	at := r.digests.now(ctx)
 	after, err := r.digests.look(ctx, at, true, since(r.digests.before.at, at))
 	if err != nil {
-		r.fail(source.Digests, err)
+		r.state.fail(source.Digests, err)
 		return gathered{}, false
 	}
 	now := r.t.Sent()
@@ -573,7 +539,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	g.kills = own.times("KILL 1")
 	r.sent = now
 	r.after, r.reset, r.lost = after, g.reset, g.lost
-	r.ok(source.Digests, time.Since(began))
+	r.state.ok(source.Digests, time.Since(began))
 	r.state[source.Digests].Reason, r.state[source.Digests].Fix = strings.Join(g.notes, "; "), g.fix
 	return g, true
 }

@@ -205,6 +205,14 @@ func (e *env) loginFlags(c *cobra.Command) {
 	c.Flags().BoolVarP(&e.login.AskPass, "ask-pass", "p", false, "prompt for the password")
 }
 
+// unlessUnknown returns err, which says that nothing is stored of a target, or that there is no such target.
+func (e *env) unlessUnknown(ctx context.Context, target string, err error) error {
+	if _, unknown := e.app.Locate(ctx, target, &app.Login{}); unknown != nil {
+		return unknown
+	}
+	return err
+}
+
 // explainFlag adds the flag for commands that ask for plans.
 func (e *env) explainFlag(c *cobra.Command) {
 	c.Flags().StringSliceVar(&e.login.ExplainSchemas, "explain-schemas", nil,

@@ -19,10 +19,10 @@ import (
 func printDeltas(ctx context.Context, e *env, target string, from, to time.Time) error {
 	d, err := service.StoredDeltas(ctx, e.app, target, from, to)
 	if errors.Is(err, service.ErrNoSamples) {
-		return fmt.Errorf("%w; `dyno serve` stores them while it runs", err)
+		err = fmt.Errorf("%w; `dyno serve` stores them while it runs", err)
 	}
 	if err != nil {
-		return err
+		return e.unlessUnknown(ctx, target, err)
 	}
 	rate := func(x service.Delta) float64 { return x.Grown.Or(0) / x.Seconds }
 	all := d.Counters

@@ -218,7 +218,7 @@ func judgedPast(
 		}
 	}
 	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to, redact); err != nil {
-		return d, err
+		return d, e.unlessUnknown(ctx, target, err)
 	}
 	d.Judge()
 	if d, err = (app.Diagnosing{App: e.app}).KeepNew(ctx, d); err != nil {

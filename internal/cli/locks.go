@@ -67,6 +67,9 @@ list then says how many were missed, and docs/observe.md how to keep all.`,
 			return e.writeJSON(all)
 		}
 		if all.DeadlockCount+all.WaitCount == 0 && all.MissedCount == 0 {
+			if err := e.unlessUnknown(c.Context(), a[0], nil); err != nil {
+				return err
+			}
 			e.remark("No deadlocks and no lock waits of %s are stored since %s. `dyno serve` stores them.", a[0],
 				from.Local().Format(time.DateTime))
 			return nil

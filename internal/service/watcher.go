@@ -153,7 +153,11 @@ func (w *watcher) session(ctx context.Context, t family.Server) error {
 			w.totals = x.Name
 		}
 	}
-	s, err := t.Scraper(w.o.Scrape)
+	o, own := w.o.Scrape, app.SourceNames(t.Family())
+	others := func(name string) bool { return !slices.Contains(own, name) } // what was asked for is of all families
+	o.Sources = slices.DeleteFunc(slices.Clone(o.Sources), others)
+	o.Also = slices.DeleteFunc(slices.Clone(o.Also), others)
+	s, err := t.Scraper(o)
 	if err != nil {
 		return err
 	}

@@ -384,7 +384,6 @@ func TestRedactKeepsAndShowsNoLiteral(t *testing.T) {
 			return nil
 		})
 	}
-	since := time.Now().Add(-5 * time.Second)
 	command := func(mode string, args ...string) {
 		cmd := exec.Command(dyno, args...)
 		cmd.Env = append(os.Environ(), "DYNO_HOME="+homes[mode])
@@ -423,7 +422,7 @@ func TestRedactKeepsAndShowsNoLiteral(t *testing.T) {
 			"/api/dyno/v1/diagnoses", "/api/dyno/v1/documents", "/api/dyno/v1/incidents", "/metrics",
 			"/api/v1/series?match[]=" + q, "/api/v1/query?query=" + q,
 		}
-		window := "&from=" + url.QueryEscape(since.Format(time.RFC3339)) +
+		window := "&from=" + url.QueryEscape(time.Now().Add(-5*time.Second).Format(time.RFC3339)) +
 			"&to=" + url.QueryEscape(time.Now().Format(time.RFC3339))
 		for _, n := range names {
 			for _, p := range []string{

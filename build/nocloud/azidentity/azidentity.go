@@ -67,7 +67,9 @@ func NewClientSecretCredential(_, _, _ string, _ *ClientSecretCredentialOptions)
 }
 
 // NewDefaultAzureCredential refuses.
-func NewDefaultAzureCredential(*DefaultAzureCredentialOptions) (*Credential, error) { return nil, errNotBuilt }
+func NewDefaultAzureCredential(*DefaultAzureCredentialOptions) (*Credential, error) {
+	return nil, errNotBuilt
+}
 
 // ParseCertificates refuses.
 func ParseCertificates(_, _ []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {

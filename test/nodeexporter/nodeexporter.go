@@ -38,7 +38,7 @@ func Start(t testing.TB) string {
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = <-ended // killed
+		<-ended //nolint:errcheck // it was killed
 	})
 	url := "http://" + addr + "/metrics"
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {

@@ -238,7 +238,7 @@ func described() []answered {
 		{
 			path: "POST /target/redact", room: "settings", about: "From now on stores and shows no literals of a " +
 				"target's statements, or with redact false stores and shows them again. What was stored before stays.",
-			errors: []int{404}, need: []string{"name"}, body: struct {
+			errors: []int{404}, need: []string{"name", "redact"}, body: struct {
 				Name   string `json:"name"`
 				Redact bool   `json:"redact"`
 			}{}, gives: ledger.Target{},

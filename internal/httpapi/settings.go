@@ -126,16 +126,16 @@ func (h settingAPI) setPassword(r *http.Request) (any, error) {
 func (h settingAPI) redactTarget(r *http.Request) (any, error) {
 	var x struct {
 		Name   string `json:"name"`
-		Redact bool   `json:"redact"`
+		Redact *bool  `json:"redact"`
 	}
 	err := decodeJSON(r, &x)
-	if err == nil && x.Name == "" {
-		err = fmt.Errorf("%w: name is needed", errBadRequest)
+	if err == nil && (x.Name == "" || x.Redact == nil) { // left out it would end what was asked for once
+		err = fmt.Errorf("%w: name and redact are needed", errBadRequest)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return h.inventory.Redact(r.Context(), x.Name, x.Redact)
+	return h.inventory.Redact(r.Context(), x.Name, *x.Redact)
 }
 
 func (h settingAPI) setRetention(r *http.Request) (any, error) {

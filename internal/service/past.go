@@ -39,10 +39,13 @@ type archive struct {
 }
 
 // redacts reports whether snapshots of a target are to hold no literal: what was stored before that was asked for has
-// some. Of a target that is not in the inventory any more that is not known.
+// some. Of a target that is not in the inventory any more that is not known, and none is shown.
 func (p archive) redacts(ctx context.Context, target string) bool {
+	if p.redact || p.app.Redact {
+		return true
+	}
 	spec, err := p.app.Locate(ctx, target, &app.Login{})
-	return p.redact || p.app.Redact || err == nil && spec.Redact
+	return err != nil || spec.Redact
 }
 
 // longest returns the longest time without a reading in a window that is judged as one.
@@ -240,10 +243,14 @@ func (p archive) snapshot(ctx context.Context, target string, from, to time.Time
 	if err := p.addPlans(ctx, x); err != nil {
 		return nil, err
 	}
-	if f, ok := app.FamilyOf(x.Target.Flavor); ok && p.redacts(ctx, target) {
-		if r, ok := f.(family.Redacter); ok {
-			r.Redact(x)
+	if p.redacts(ctx, target) {
+		f, _ := app.FamilyOf(x.Target.Flavor)
+		r, ok := f.(family.Redacter)
+		if !ok {
+			return nil, unfit("no state and no diagnosis of then is stored: what server %s was is not known, and so "+
+				"literals of its statements cannot be removed", target)
 		}
+		r.Redact(x)
 	}
 	snapshot.Bound(x, 0)
 	return x, nil

@@ -161,16 +161,22 @@ func putRetention(a *app.App, kept map[string]float64) error {
 	if err != nil {
 		return err
 	}
-	fresh := retentionPath(a) + ".new"
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to := retentionPath(a)
+	f, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".new-*") // dyno store limit may write as well
 	if err == nil {
 		_, err = f.Write(append(b, '\n'))
 		err = errors.Join(err, f.Sync(), f.Close()) // half a file would keep serve from starting
+		if err == nil {
+			err = os.Rename(f.Name(), to)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("store the retention: %w", err)
 	}
-	return os.Rename(fresh, retentionPath(a))
+	return nil
 }
 
 // SetRetention changes how much of a kind of data is kept, at once and for later starts. name is the flag of dyno serve

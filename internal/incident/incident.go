@@ -124,7 +124,7 @@ func (d *Detector) Next(s Sample) (changed []Condition) {
 	jumped := !d.at.IsZero() && at.Sub(d.at) > gap
 	d.at = at
 	if jumped {
-		d.gone = time.Time{}
+		d.gone, d.refused, d.waiting = time.Time{}, known.Value[float64]{}, nil // nothing of a gap is of one second
 	}
 	d.level = 0
 	for i, k := range kinds() {

@@ -52,6 +52,24 @@ func times(n int, f func() Sample) (all []Sample) {
 	return all
 }
 
+// TestWhatAGapHeld: connections that were refused, and sessions that waited, while nothing was read are of no second.
+func TestWhatAGapHeld(t *testing.T) {
+	var d Detector
+	for _, after := range []time.Duration{0, time.Second, 40 * time.Minute, 40*time.Minute + time.Second} {
+		s := up(6, 0)
+		for i := range s.State.Waits {
+			s.State.Waits[i].Seconds = known.None[float64]()
+		}
+		s.State.At, s.Refused = start.Add(after), known.Of(float64(after/time.Minute)*100)
+		if after < time.Minute {
+			s.State.Waits = s.State.Waits[:2]
+		}
+		if got := d.Next(s); len(got) > 0 || after%time.Minute == 0 && d.Level() > 0 {
+			t.Errorf("after %v: %+v, level %v", after, got, d.Level())
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	f := func(name string, samples []Sample, want ...string) {
 		t.Helper()

@@ -43,7 +43,8 @@ type following struct {
 	lock.Wait
 	key     string              // of the root
 	now     map[uint64]*waiting // that wait now, by session
-	listed  bool                // some of them waited long enough
+	least   float64             // seconds that a session waits to count
+	listed  bool                // some of them waited as long
 	noted   time.Time
 	counted []lock.Pair
 }
@@ -79,12 +80,12 @@ func (f *Follower) Next(st *state.State, read bool) (out []lock.Wait) {
 			if len(f.open) >= mostOpen {
 				continue
 			}
-			w = &following{key: keyOf(r), now: map[uint64]*waiting{}}
+			w = &following{key: keyOf(r), now: map[uint64]*waiting{}, least: least}
 			f.open = append(f.open, w)
 		}
 		if !touched[w] {
 			touched[w] = true
-			w.seen(r, v, least)
+			w.seen(r, v)
 		}
 	}
 	f.open = slices.DeleteFunc(f.open, func(w *following) bool {
@@ -184,7 +185,7 @@ func (v view) ago(seconds float64) time.Time {
 }
 
 // seen takes how a wait stands in a state.
-func (w *following) seen(r state.Root, v view, least float64) {
+func (w *following) seen(r state.Root, v view) {
 	root := v.root(r)
 	now := map[uint64]*waiting{}
 	depth, total := 0, 0
@@ -202,7 +203,7 @@ func (w *following) seen(r state.Root, v view, least float64) {
 	walk(r.Waiters, 1)
 	for id, x := range w.now {
 		if y := now[id]; y == nil || !y.Since.Equal(x.Since) {
-			w.leave(&x.Waiter, least)
+			w.leave(&x.Waiter)
 		}
 	}
 	w.now = now
@@ -210,7 +211,7 @@ func (w *following) seen(r state.Root, v view, least float64) {
 		if w.Begin.IsZero() || x.Since.Before(w.Begin) {
 			w.Begin = x.Since
 		}
-		w.listed = w.listed || x.Seconds >= least
+		w.listed = w.listed || x.Seconds >= w.least
 	}
 	w.End = v.at
 	if total > w.Most || depth > w.Depth {
@@ -223,8 +224,8 @@ func (w *following) seen(r state.Root, v view, least float64) {
 }
 
 // leave keeps a session that no longer waits.
-func (w *following) leave(x *lock.Waiter, least float64) {
-	if x.Seconds < least {
+func (w *following) leave(x *lock.Waiter) {
+	if x.Seconds < w.least {
 		return
 	}
 	w.listed = true
@@ -258,12 +259,10 @@ func longestOf(all []lock.Waiter) []lock.Waiter {
 func (w *following) value(open bool) lock.Wait {
 	x := w.Wait
 	x.Open = open
-	y := following{Wait: x, counted: slices.Clone(w.counted)}
+	y := following{Wait: x, counted: slices.Clone(w.counted), least: w.least}
 	y.Waiters = slices.Clone(w.Waiters)
 	for _, n := range w.now {
-		if n.Seconds > 0 || w.Total == 0 {
-			y.leave(&n.Waiter, 0)
-		}
+		y.leave(&n.Waiter)
 	}
 	y.Waiters = longestOf(y.Waiters)
 	y.Left = y.Total - len(y.Waiters)

@@ -105,6 +105,15 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
+// TestThresholdOfEach: one session waits long enough, and those behind it that do not are not counted with it.
+func TestThresholdOfEach(t *testing.T) {
+	w := only(t, follow(new(Follower), at(0), at(1, wait(2, 1, 0)),
+		at(2, wait(2, 1, 1), wait(3, 1, 0.2), wait(4, 1, 0.2)), at(3)))
+	if w.Total != 1 || w.Most != 3 || len(w.Waiters) != 1 || len(w.Pairs) != 1 || w.Pairs[0].Waits != 1 {
+		t.Errorf("%+v", w)
+	}
+}
+
 // TestNotObserved: a second in which the waits were not read does not end one; a gap does, and what comes after it is
 // another one.
 func TestNotObserved(t *testing.T) {

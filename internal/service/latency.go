@@ -144,15 +144,17 @@ func joined(part []history.Distribution, id string) (*sketch.Bins, LatencyColumn
 	c := LatencyColumn{From: part[0].From, To: part[len(part)-1].To, Cells: [][2]uint64{}}
 	own := uint64(0)
 	for _, d := range part {
+		held := uint64(0)
 		if d.Times != nil {
 			b.Merge(d.Times)
+			held = d.Times.Count()
 		}
 		c.Covered, own = c.Covered+d.Covered, own+d.Own
 		reason := d.Reason
 		if reason == "" && d.Origin == "" {
 			reason = "no distribution was stored for this time"
 		}
-		if reason == "" && id != "" && d.Times == nil && d.Count > 0 {
+		if reason == "" && id != "" && float64(held) < 0.9*float64(d.Count) {
 			reason = fmt.Sprintf("distributions are kept of the %d classes with the most time in a minute, from "+
 				"their second minute on", class.MostDistributions)
 		}

@@ -94,7 +94,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	record(10)
+	record(25)
 	in, err := a.PreviewChange(ctx, tg, "f-1", change.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
@@ -103,7 +103,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(10)
+	record(25)
 	p, doc, err := a.ProveAndKeep(ctx, tg, e, Proving{})
 	if err != nil || p.Live == nil {
 		t.Fatalf("%v %+v", err, p)

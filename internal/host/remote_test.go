@@ -88,7 +88,7 @@ func TestAgeOfATurn(t *testing.T) {
 		new uint64
 	}{{0, 0}, {freshFor, 1}, {time.Minute - time.Second, 1}} {
 		r.mu.Lock()
-		r.began = r.began.Add(-x.age)
+		r.began = time.Now().Add(-x.age)
 		r.mu.Unlock()
 		r.Begin()
 		landed(r)

@@ -11,13 +11,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/service"
 )
 
-// bimodal is a statement that takes about a millisecond or about 600, by its argument.
+// bimodal is a statement that takes about a millisecond or about 1200, by its argument.
 func bimodal(i int) string {
-	return fmt.Sprintf("SELECT SLEEP(%v), 'bimodal'", []float64{0.001, 0.6}[i%2])
+	return fmt.Sprintf("SELECT SLEEP(%v), 'bimodal'", []float64{0.001, 0.001, 1.2}[i%3])
 }
 
-// bimodals is how many calls of it there are, half of each kind.
-const bimodals = 40
+// bimodals is how many calls of it there are, a third of them slow.
+const bimodals = 45
 
 // callBimodal calls both kinds so many times.
 func (s *Stage) callBimodal(t *testing.T, n int) {
@@ -54,7 +54,7 @@ func latencyBands(t *testing.T, s *Stage) {
 			return err
 		}
 		p50, p95 := a.P50.Or(0), a.P95.Or(0)
-		if a.Count != bimodals || p50 < 0.001 || p50 > 0.3 || p95 < 0.55 || p95 > 2 {
+		if a.Count != bimodals || p50 < 0.001 || p50 > 0.3 || p95 < 1.1 || p95 > 5 {
 			return fmt.Errorf("%d statements, p50 %v, p95 %v, %q", a.Count, p50, p95, a.Reason)
 		}
 		return nil
@@ -62,14 +62,14 @@ func latencyBands(t *testing.T, s *Stage) {
 	b := s.Browser(t)
 	visit(b, "/queries?target=shop&from=-10m&class="+id)
 	b.Wait(".heat-box canvas")
-	// Between the edges of rows at about 0.5 and 0.3 s there is nothing.
+	// Between the edges of rows at about 1.1 and 0.8 s there is nothing.
 	share := func(sec float64) float64 {
 		row := slices.IndexFunc(a.Bounds, func(x float64) bool { return x > sec }) - 1
 		return 1 - float64(row)/float64(len(a.Bounds)-1)
 	}
 	b.Until("two bands", func() error {
 		var got string
-		b.Eval(fmt.Sprintf(bands, share(0.55), share(0.32)), &got)
+		b.Eval(fmt.Sprintf(bands, share(1.15), share(0.8)), &got)
 		if got != "true,false,true" {
 			return fmt.Errorf("slow, between, fast: %s", got)
 		}

@@ -18,7 +18,7 @@ func TestLockHistory(t *testing.T) {
 	s.Exec("CREATE TABLE dead (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO dead VALUES (1, 0), (2, 0), (3, 0), (4, 0)")
 	t.Cleanup(func() { s.Exec("DROP TABLE dead") })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var conns [3]*sql.Conn
 	var ids [3]uint64
@@ -38,6 +38,7 @@ func TestLockHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		conns[i] = c
+		do(i, "SET SESSION innodb_lock_wait_timeout = 1000")
 		do(i, "BEGIN")
 		do(i, fmt.Sprintf("UPDATE dead SET n = n + 1 WHERE id = %d", i+1))
 	}

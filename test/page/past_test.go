@@ -12,9 +12,17 @@ func TestDiagnoseRange(t *testing.T) {
 	s := stage(t)
 	s.parcels(t, "ranges")
 	began := time.Now()
-	eventually(t, "some seconds are over", func() error {
+	eventually(t, "some seconds are over that were read without a hole", func() error {
 		if left := 8*time.Second - time.Since(began); left > 0 {
 			return fmt.Errorf("%v are left", left)
+		}
+		var x struct{ Times []time.Time }
+		s.Get(fmt.Sprintf("states?target=shop&from=%d", began.Add(-time.Minute).Unix()), &x)
+		for i := 1; i < len(x.Times); i++ {
+			if hole := x.Times[i].Sub(x.Times[i-1]).Abs(); hole > 4*time.Second { // 5 s are refused
+				began = time.Now()
+				return fmt.Errorf("nothing was read for %v", hole)
+			}
 		}
 		return nil
 	})

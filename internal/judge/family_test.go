@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
@@ -34,6 +35,31 @@ func TestNoFamily(t *testing.T) {
 				t.Errorf("%s: %s", name, f.ID)
 			}
 		}
+	}
+}
+
+// TestSessionsOfThePast: what is said of a session of a window that is over does not lead to killing another one.
+func TestSessionsOfThePast(t *testing.T) {
+	named := 0
+	for name, s := range kept(t) {
+		x := *s
+		for _, x.Past = range []*snapshot.Past{nil, {From: s.From, To: s.To}} {
+			_, all := judged.Findings(&x)
+			for _, f := range all {
+				warned := slices.ContainsFunc(f.Against, func(s string) bool {
+					return strings.HasPrefix(s, "The window is over")
+				})
+				if len(f.Subject.Sessions) > 0 {
+					named++
+				}
+				if warned != (x.Past != nil && len(f.Subject.Sessions) > 0) {
+					t.Errorf("%s: %s, past %v: %q", name, f.ID, x.Past != nil, f.Against)
+				}
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("%d findings name sessions", named)
 	}
 }
 

@@ -73,8 +73,19 @@ func Advise(s *snapshot.Snapshot, f Family, kinds ...advise.Kind) ([]finding.Sym
 	all := advise.Settle(found)
 	advise.Link(all, symptoms)
 	advise.Exclude(all, s.Tables)
+	if s.Past != nil {
+		for i := range all {
+			if f := &all[i]; len(f.Subject.Sessions) > 0 {
+				f.Against = append(f.Against, sessionsOver)
+			}
+		}
+	}
 	return symptoms, all
 }
+
+// sessionsOver is said of sessions that a finding of a window that is over names.
+const sessionsOver = "The window is over: the session may have ended since, and its id may be another session's now. " +
+	"Kill none by this finding."
 
 // unjudged says what is not judged of a server whose family is not known.
 func unjudged(s *snapshot.Snapshot) finding.Symptom {

@@ -106,7 +106,7 @@ func (r *record) limit(dir string, l limit.Limits) error {
 	}
 	for _, child := range host.Children(r.Process.PID) { // what it starts from here on is in it already
 		for _, g := range joined {
-			if err := g.Join(child); err != nil && !errors.Is(err, host.ErrNoProcess) {
+			if err := g.Join(child); err != nil && !ended(err) {
 				return err
 			}
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/host"
 )
@@ -40,6 +42,9 @@ func pin(pid int, list string) error {
 	return host.PinProcess(pid, want)
 }
 
+// ended reports whether an error is that of a process that has ended meanwhile: workers of a server come and go.
+func ended(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
 // Place moves all threads of a running server to a list of CPUs, "0,2-3"; "" is all that this program may use. It holds
 // until the next Up. Its causes are ErrNotFound, ErrStopped, ErrBusy, host.ErrCPUs, and host.ErrNotAllowed for a CPU
 // outside of the mask that this program was started with.
@@ -55,7 +60,7 @@ func (y *Yard) Place(ctx context.Context, name, cpus string) error {
 		}
 		// What it starts from here on is there already. PostgreSQL has a process for each session.
 		for _, child := range host.Children(r.Process.PID) {
-			if err := pin(child, cpus); err != nil && !errors.Is(err, host.ErrNoProcess) {
+			if err := pin(child, cpus); err != nil && !ended(err) {
 				return err
 			}
 		}

@@ -100,3 +100,21 @@ func TestPlace(t *testing.T) {
 		t.Errorf("of a stopped one: %v", err)
 	}
 }
+
+// TestPinOfAnEnded: a process that has ended meanwhile is told apart from one that cannot be moved.
+func TestPinOfAnEnded(t *testing.T) {
+	cpus, err := host.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := pin(cmd.Process.Pid, strconv.Itoa(cpus[0])); !ended(err) {
+		t.Errorf("of one that has ended: %v", err)
+	}
+	if err := pin(os.Getpid(), strconv.Itoa(1023)); err == nil || ended(err) {
+		t.Errorf("of one that runs: %v", err)
+	}
+}

@@ -244,9 +244,9 @@ func described() []answered {
 			}{}, gives: ledger.Target{},
 		},
 		{path: "POST /retention", room: "settings", about: "Changes how much of a kind of data is kept. keep, " +
-			"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, " +
-			"max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response " +
-			"is 409.", errors: []int{409}, need: []string{"name"}, body: struct {
+			"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, " +
+			"max-incidents, max-classes, max-locks, max-plans, max-events and max-diagnoses take bytes. If dyno " +
+			"serve was given a flag for it, the response is 409.", errors: []int{409}, need: []string{"name"}, body: struct {
 			Name  string  `json:"name"`
 			Days  float64 `json:"days"`
 			Bytes float64 `json:"bytes"`

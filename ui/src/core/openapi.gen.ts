@@ -1686,7 +1686,7 @@ export interface components {
             worst_seconds: components["schemas"]["Second"][];
             /** @description Diagnosis is the id of the diagnosis of its worst minute from stored data; empty while there is none. */
             diagnosis?: string;
-            /** @description Kept are the moments whose states are kept for it, in order: at most 30. */
+            /** @description Kept are the times whose states are stored for it, in order: at most 30. */
             kept: string[];
             /** @description Events are those of its conditions, each with its diagnosis. */
             events: components["schemas"]["Event"][];

@@ -72,8 +72,8 @@ func (a Actions) ProveAndKeep(
 	}
 	if live.Before.Windows < stat.MinWindows {
 		return a.proveOnce(ctx, t, e, o, fmt.Sprintf("no interval can be given: the time before the change has %d "+
-			"windows of its own, and it takes %d; `dyno serve` keeps them, and `dyno apply --prove` records them "+
-			"before it changes anything", live.Before.Windows, stat.MinWindows))
+			"windows of its own; at least %d are needed. For the next change run `dyno serve`, or use `dyno apply "+
+			"--prove`, which records them before it changes anything", live.Before.Windows, stat.MinWindows))
 	}
 	if live.After.Windows < stat.MinWindows {
 		var why string
@@ -99,10 +99,10 @@ func (a Actions) proveMore(
 	if err != nil {
 		return l, "", err
 	}
-	few := fmt.Sprintf("of the time after the change %d windows are stored, and it takes %d", l.After.Windows,
+	few := fmt.Sprintf("%d windows after the change are stored; at least %d are needed", l.After.Windows,
 		stat.MinWindows)
 	if watched && o.Wait == 0 {
-		return l, "no interval can be given yet: " + few + " of a minute each", nil
+		return l, "no interval can be given yet: " + few + ", of a minute each", nil
 	}
 	need := recordWindow * recordWindows
 	if watched {

@@ -50,8 +50,8 @@ func (a Actions) PrepareProof(
 		return err
 	}
 	if watched && most < watchedLeast {
-		return fmt.Errorf("%w within %s: %s is watched in windows of a minute, and it takes %d whole ones after the "+
-			"change: at least %s", ErrNoProof, unit.Duration(most), target, stat.MinWindows,
+		return fmt.Errorf("%w within %s: %s is watched in windows of a minute; at least %d complete ones are needed "+
+			"after the change, which takes %s", ErrNoProof, unit.Duration(most), target, stat.MinWindows,
 			unit.Duration(watchedLeast))
 	}
 	counted, fix, err := counts(ctx, t)
@@ -185,7 +185,7 @@ func (a Actions) AwaitProof(
 			return false
 		}
 		if step = fmt.Sprintf("waiting for traffic after the change: %d of %d windows", n, looks[0]); n >= looks[0] {
-			step = fmt.Sprintf("waiting for more traffic: not decided after %d windows", n)
+			step = fmt.Sprintf("waiting for more traffic: unstable after %d windows", n)
 			if i := l.Ratio; i.N > 0 {
 				step += fmt.Sprintf(", before ÷ after %s (%s to %s)", unit.Ratio(i.Center), unit.Ratio(i.Lo),
 					unit.Ratio(i.Hi))

@@ -25,11 +25,10 @@ schema changes, restarts, changed variables, runs, actions, and periods without 
 	}
 	f := c.Flags()
 	f.StringVar(&x.Target, "target", "", "target of the note: a name of the inventory or sandbox:NAME (default all)")
-	f.StringVar(&at, "at", "", "time, or start time: 2h (ago), '2026-11-21 14:00:00' (local time), or RFC 3339 "+
-		"(default now)")
-	f.StringVar(&until, "until", "", "end time, for something that lasted")
+	f.StringVar(&at, "at", "", "time, or start time: "+momentForms+" (default now)")
+	f.StringVar(&until, "until", "", "end time, for something that lasted, in the same form")
 	f.BoolVar(&ls, "list", false, "list the timeline, oldest first")
-	f.StringVar(&since, "since", "24h", "with --list: start time")
+	f.StringVar(&since, "since", "24h", "with --list: start time, in the same form")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		now := time.Now()
 		if ls {

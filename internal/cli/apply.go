@@ -30,8 +30,9 @@ func newApplyCommand(e *env) *cobra.Command {
 		Long: `Shows what a finding's change would do to the server as it is now: the statements, how long they take, how much space,
 and what blocks them. With --execute it applies the change: a table is altered online, with a short lock wait and a bounded
 number of retries; a variable or kernel setting is set until the next restart. The undo is recorded in the journal before
-the first statement is sent. FINDING is the id that diagnose and advise print. With --prove it then waits until live
-traffic shows whether the change helped, and reports it as "dyno proof" does; Ctrl-C ends the wait and leaves the change.`,
+the first statement is sent. FINDING is the id that diagnose and advise print. With --prove it first makes sure that traffic
+before the change is stored, which can take ten minutes. After the change it waits until live traffic shows whether it
+helped, and reports it as "dyno proof" does; Ctrl-C ends that wait and leaves the change.`,
 		Example: "  dyno apply shop missing-index-f7f1503c\n  dyno apply shop missing-index-f7f1503c --execute --prove",
 		Args:    args(2, 2),
 	}

@@ -30,7 +30,7 @@ func printDeltas(ctx context.Context, e *env, target string, from, to time.Time)
 		all = slices.DeleteFunc(all, func(x service.Delta) bool { return x.Grown.Or(-1) == 0 })
 		slices.SortStableFunc(all, func(a, b service.Delta) int { return cmp.Compare(rate(b), rate(a)) })
 	}
-	err = listed(e, fmt.Sprintf("%16s %14s %7s  %s", "DIFFERENCE", "PER SECOND", "OVER", "COUNTER"), all,
+	err = listed(e, fmt.Sprintf("%16s %14s %8s  %s", "DIFFERENCE", "PER SECOND", "INTERVAL", "COUNTER"), all,
 		func(x service.Delta) string {
 			grown, each := "was reset", "-"
 			if v, ok := x.Grown.Get(); ok {
@@ -39,10 +39,10 @@ func printDeltas(ctx context.Context, e *env, target string, from, to time.Time)
 					grown = fmt.Sprintf("%.3f", v)
 				}
 			}
-			return fmt.Sprintf("%16s %14s %6.0fs  %s", grown, each, x.Seconds, counterName(x))
+			return fmt.Sprintf("%16s %14s %7.0fs  %s", grown, each, x.Seconds, counterName(x))
 		}, "No counter of "+target+" grew in that time.")
 	if at, ok := d.Restarted.Get(); ok && err == nil {
-		e.remark("The server restarted at %s: counters that began again with it show what they grew by since then.",
+		e.remark("The server restarted at %s: counters that were reset by it show their growth since then.",
 			at.Local().Format(time.DateTime))
 	}
 	return err

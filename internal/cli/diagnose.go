@@ -35,7 +35,8 @@ func newDiagnoseCommand(e *env) *cobra.Command {
 			"diagnoses",
 		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
 With --at the window is a past one that begins then, and comes from what "dyno serve" stored, whether or not it or the server
-runs: at most 10 minutes, 1 minute unless --window says otherwise, widened to full minutes. What is not of it is said.
+runs: at most 10 minutes, 1 minute unless --window says otherwise, widened to full minutes. The report lists what is
+missing, and says when the data from outside the window was read.
 With --recent the window is the last minute that "dyno serve" stored, which ended up to two minutes ago, and the
 server is asked only for what is not stored, such as plans.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
@@ -47,8 +48,7 @@ shows one.`,
 	}
 	f := c.Flags()
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
-	f.StringVar(&at, "at", "", "diagnose the stored window that begins then: 03:12 (the last time it was), 2h (ago), "+
-		"'2026-11-21 14:00:00' (local time), or RFC 3339")
+	f.StringVar(&at, "at", "", "diagnose the stored window that begins then: "+momentForms)
 	f.BoolVar(&recent, "recent", false, "diagnose the last minute that dyno serve stored instead of observing the "+
 		"server")
 	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")

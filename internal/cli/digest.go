@@ -228,6 +228,10 @@ func classOf(d app.Digest, id string) (digest.Row, bool) {
 	return digest.Row{}, false
 }
 
+// momentForms are the times that parseMoment reads, for the help of flags.
+const momentForms = "2h or 7d (ago), 14:00 (the last time it was), 2026-11-21, '2026-11-21 14:00:00' (local time), " +
+	"or RFC 3339"
+
 // parseMoment reads a time as people write it; without a zone it is local.
 func parseMoment(s string, now time.Time) (time.Time, error) {
 	s, _ = strings.CutPrefix(s, "-")

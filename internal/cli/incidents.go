@@ -21,11 +21,12 @@ func newIncidentsCommand(e *env) *cobra.Command {
 		Short: "list the incidents that dyno serve detected: when, how long, what, and the worst finding",
 		Long: `Lists what went wrong with a target, or with all, while dyno serve watched: lock pile-ups, saturation, refused
 connections, a server that was down, and findings that were new. What overlaps or follows within a minute is one
-incident. The states of its worst seconds are kept for as long as the incident: "dyno watch TARGET --at TIME" shows them.`,
+incident. The states of its worst seconds are stored for as long as query classes (--keep-classes of dyno serve) and
+within a limit of their own, 256 MiB by default: "dyno watch TARGET --at TIME" shows them.`,
 		Example: "  dyno incidents\n  dyno incidents shop --since 30d\n  dyno incidents show i-tgyk3l-shop",
 		Args:    args(0, 1),
 	}
-	c.Flags().StringVar(&since, "since", "7d", "start time: 24h or 30d (ago), or '2026-11-21 14:00:00' (local time)")
+	c.Flags().StringVar(&since, "since", "7d", "start time: "+momentForms)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		now := time.Now()
 		from, err := parseMoment(since, now)

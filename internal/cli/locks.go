@@ -20,17 +20,18 @@ func newLocksCommand(e *env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "locks TARGET [DEADLOCK]",
-		Short: "deadlocks and lock waits of the past: which statements were in each other's way, and how often",
+		Short: "past deadlocks and lock waits: which queries blocked which, and how often",
 		Long: `Lists what dyno serve stored: every deadlock that the server showed, lock waits of 1 s and longer (dyno serve --lock-wait)
-with the session at their root, and the pairs of query classes that were in each other's way. With the id of a deadlock it
+with the session at their root, and which query classes blocked which, and how often. With the id of a deadlock it
 shows that one: statements, locks held and waited for, and the victim. A server may keep only the latest deadlock; the
 list then says how many were missed, and docs/observe.md how to keep all.`,
-		Example: "  dyno locks shop\n  dyno locks shop --since 7d --output json\n  dyno locks shop 5f0a1c7be2",
-		Args:    args(1, 2),
+		Example: "  dyno locks shop\n  dyno locks shop --since 7d --output json\n" +
+			"  dyno locks shop 5f0a1c7be2d94e630b18",
+		Args: args(1, 2),
 	}
 	f := c.Flags()
-	f.StringVar(&since, "since", "24h", "start time: 2h (ago), '2026-11-21 14:00:00' (local time), or RFC 3339")
-	f.StringVar(&until, "until", "", "end time (default now)")
+	f.StringVar(&since, "since", "24h", "start time: "+momentForms)
+	f.StringVar(&until, "until", "", "end time, in the same form (default now)")
 	f.IntVar(&limit, "limit", 20, "maximum number of deadlocks, waits and pairs that are listed")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		now := time.Now()

@@ -16,8 +16,7 @@ type logChoice struct{ filter, since, until string }
 func (l *logChoice) flags(f *pflag.FlagSet, does string) {
 	f.StringVar(&l.filter, "filter", "", does+
 		` only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
-	f.StringVar(&l.since, "since", "", "start time: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or "+
-		"with a zone as in RFC 3339")
+	f.StringVar(&l.since, "since", "", "start time: "+momentForms)
 	f.StringVar(&l.until, "until", "", "end time, exclusive, in the same form")
 }
 

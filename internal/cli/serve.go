@@ -63,8 +63,8 @@ the link printed at the start; docs/access.md describes how to give others acces
 	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "retention of query classes, aggregated further with age "+
 		"(default 400d)")
 	f.DurationVar(&o.LockWait, "lock-wait", time.Second, "store lock waits of at least this long, see dyno locks")
-	redact := f.Bool("redact", false, "store, show and send no literals of statements, of any target; "+
-		"dyno target redact does it for one")
+	redact := f.Bool("redact", false, "redact the literals of all targets' statements: none are stored, shown or "+
+		"sent; dyno target redact does it for one")
 	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "run a diagnosis of every target when it is first seen and then "+
 		"this often (about 0.2s of server CPU each); 0: only on request")
 	f.StringVar(&write.URL, "remote-write", "", "also send all samples to this URL: Prometheus, VictoriaMetrics, Mimir")

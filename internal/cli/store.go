@@ -73,7 +73,7 @@ early. The journal has no limit.
 			if err != nil {
 				return usagef("%w", err)
 			}
-			e.remark("%s are kept up to %s. A running dyno serve deletes what is over it within minutes.", a[0],
+			e.remark("Limit of %s: %s. A running dyno serve deletes the excess within minutes, oldest first.", a[0],
 				unit.Bytes(float64(n)))
 			return nil
 		},

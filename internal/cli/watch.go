@@ -38,7 +38,7 @@ time up to now, or in the time that begins at --at.`,
 		Args: args(1, 1),
 	}
 	f := c.Flags()
-	f.StringVar(&at, "at", "", "start at this time: 10m (ago), '2026-11-21 14:00:00' (local time), or RFC 3339")
+	f.StringVar(&at, "at", "", "start at this time: "+momentForms)
 	f.BoolVar(&record, "record", false, "store every state, so that --at finds it later")
 	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes")
 	f.IntVar(&count, "count", 0, "end after this many states; not in the terminal view")

@@ -158,7 +158,7 @@ func mountsOf(f FS) (all []*procfs.MountInfo, err error) {
 		w := strings.Fields(string(line))
 		end := slices.Index(w, "-")
 		if len(w) < 10 || end < 6 || len(w) < end+4 {
-			return nil, errors.New("/proc/self/mountinfo is not as it should be")
+			return nil, errors.New("unexpected format of /proc/self/mountinfo")
 		}
 		all = append(all, &procfs.MountInfo{
 			MajorMinorVer: w[2], Root: w[3], MountPoint: w[4], Options: options(w[5]),
@@ -186,7 +186,7 @@ func statOf(f FS, pid int) (s processStat, err error) {
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	w := bytes.Fields(b[end+1:])
 	if open < 0 || end < open || len(w) < 20 || len(w[0]) != 1 {
-		return s, fmt.Errorf("/proc/%d/stat is not as it should be", pid)
+		return s, fmt.Errorf("unexpected format of /proc/%d/stat", pid)
 	}
 	resident := uint64(0)
 	if len(w) > 21 {

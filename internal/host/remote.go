@@ -300,7 +300,7 @@ func (c *channel) read() {
 			select {
 			case c.answers <- b[:n]:
 			case <-time.After(2 * batchTime):
-				c.err = errors.New("it prints what was not asked for")
+				c.err = errors.New("unexpected output of the shell")
 				return
 			}
 		}
@@ -380,7 +380,7 @@ func (c *channel) hello(ctx context.Context) error {
 		return err
 	}
 	if c.boot = slices.Clone(out); len(c.boot) != 37 {
-		return errors.New("the machine shows no /proc of Linux")
+		return errors.New("no Linux /proc on that machine")
 	}
 	return nil
 }
@@ -461,12 +461,12 @@ func (c *channel) ask(ctx context.Context, requests []string) (map[string]answer
 	}
 	parts := bytes.Split(out, []byte(c.mark+".\n"))
 	if len(parts) != len(groups)+len(others)+1 || len(parts[len(parts)-1]) != 0 {
-		return nil, errors.New("the machine's answer is garbled")
+		return nil, errors.New("malformed answer of the machine")
 	}
 	for i, g := range groups {
 		texts := bytes.Split(parts[i], c.boot)
 		if len(texts) != len(g)+1 {
-			return nil, errors.New("the machine's answer is garbled")
+			return nil, errors.New("malformed answer of the machine")
 		}
 		for k, q := range g {
 			got[q] = answerOf(q[1:], texts[k])
@@ -619,7 +619,7 @@ func (x *remoteFiles) Room(path string) (total, avail uint64, err error) {
 			}
 		}
 	}
-	return 0, 0, &os.PathError{Op: "look for room in", Path: path, Err: errors.New("df says nothing of it")}
+	return 0, 0, &os.PathError{Op: "get free space of", Path: path, Err: errors.New("df does not list it")}
 }
 
 func (x *remoteFiles) Want(paths ...string) {

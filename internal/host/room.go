@@ -14,7 +14,7 @@ import (
 func Room(path string) (total, avail uint64, err error) {
 	avail, total, err = platform.Space(path)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look for room in %s: %w", path, err)
+		return 0, 0, fmt.Errorf("get free space of %s: %w", path, err)
 	}
 	return total, avail, nil
 }

@@ -64,13 +64,17 @@ type asked struct {
 
 var (
 	ofTarget  = asked{name: "target", about: "name of a target", kind: "string", need: true}
+	ofReport  = ofID("diagnosis, proof, run, demo or comparison")
 	anyTarget = asked{name: "target", about: "name of a target; all without it", kind: "string"}
-	ofID      = asked{name: "id", about: "id", kind: "string", need: true}
 	from      = asked{name: "from", about: "start of the window, inclusive; relative times such as -1h30m or now-7d " +
 		"are accepted; default: one hour before to", kind: "time"}
 	until = asked{name: "to", about: "end of the window, inclusive; relative times such as -5m are accepted; " +
 		"default: now", kind: "time"}
 )
+
+func ofID(what string) asked {
+	return asked{name: "id", about: "id of the " + what, kind: "string", need: true}
+}
 
 func limitOf(usual int) asked {
 	return asked{name: "limit", about: "maximum number of results", kind: "count", usual: usual}
@@ -243,18 +247,21 @@ func described() []answered {
 				Redact bool   `json:"redact"`
 			}{}, gives: ledger.Target{},
 		},
-		{path: "POST /retention", room: "settings", about: "Changes how much of a kind of data is kept. keep, " +
-			"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, " +
-			"max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response " +
-			"is 409.", errors: []int{409}, need: []string{"name"}, body: struct {
-			Name  string  `json:"name"`
-			Days  float64 `json:"days"`
-			Bytes float64 `json:"bytes"`
-		}{}, gives: struct {
-			Name  string  `json:"name"`
-			Days  float64 `json:"days,omitzero"`
-			Bytes float64 `json:"bytes,omitzero"`
-		}{}},
+		{
+			path: "POST /retention", room: "settings", about: "Changes how much of a kind of data is stored. keep, " +
+				"keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, " +
+				"max-incidents, max-classes, max-locks, max-plans, max-events and max-diagnoses take bytes. If dyno " +
+				"serve was given a flag for it, the response is 409.",
+			errors: []int{409}, need: []string{"name"}, body: struct {
+				Name  string  `json:"name"`
+				Days  float64 `json:"days"`
+				Bytes float64 `json:"bytes"`
+			}{}, gives: struct {
+				Name  string  `json:"name"`
+				Days  float64 `json:"days,omitzero"`
+				Bytes float64 `json:"bytes,omitzero"`
+			}{},
+		},
 		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data " +
 			"is kept.", errors: []int{404}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
@@ -361,13 +368,13 @@ func described() []answered {
 			kind: "time",
 		}}, gives: state.State{}},
 		{
-			path: "GET /locks", room: "activity", about: "Deadlocks and lock waits of a window, and the pairs " +
-				"of query classes that were in each other's way.", errors: []int{404},
+			path: "GET /locks", room: "activity", about: "Deadlocks and lock waits of a window, and which " +
+				"query classes blocked which.", errors: []int{404},
 			params: []asked{ofTarget, from, until, limitOf(100)}, gives: history.Locks{},
 		},
 		{
 			path: "GET /deadlock", room: "activity", about: "One deadlock: who held what and waited for what.",
-			errors: []int{404}, params: []asked{ofTarget, ofID}, gives: lock.Deadlock{},
+			errors: []int{404}, params: []asked{ofTarget, ofID("deadlock")}, gives: lock.Deadlock{},
 		},
 		{
 			path: "GET /states", room: "activity", about: "Times for which a state is stored.", errors: []int{404},
@@ -412,7 +419,7 @@ func described() []answered {
 		},
 		{
 			path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404},
-			params: []asked{ofTarget, ofID, from, until}, gives: classFull{},
+			params: []asked{ofTarget, ofID("query class"), from, until}, gives: classFull{},
 		},
 		{
 			path: "GET /latency", room: "queries", about: "How the times of statements were distributed over a " +
@@ -451,7 +458,7 @@ func described() []answered {
 		},
 		{
 			path: "GET /deltas", room: "overview", about: "How much each counter of a server and its machine grew " +
-				"between two moments, from the newest samples up to each. Never negative: after a restart in " +
+				"between two times, from the newest samples up to each. Never negative: after a restart in " +
 				"between, what it grew since.",
 			errors: []int{404}, params: []asked{ofTarget, from, until}, gives: service.Deltas{},
 		},
@@ -482,7 +489,7 @@ func described() []answered {
 		}{}},
 		{
 			path: "GET /diagnosis", room: "findings", about: "One diagnosis.",
-			errors: []int{404}, params: []asked{ofID},
+			errors: []int{404}, params: []asked{ofID("diagnosis")},
 			gives: service.DiagnosisDetail{},
 		},
 		{
@@ -509,7 +516,7 @@ func described() []answered {
 		},
 		{
 			path: "GET /incident", room: "incidents", about: "One incident, with the classes of its time and the " +
-				"moments whose states are kept for it.", errors: []int{404}, params: []asked{ofID},
+				"times whose states are stored for it.", errors: []int{404}, params: []asked{ofID("incident")},
 			gives: incidentFull{},
 		},
 
@@ -521,7 +528,7 @@ func described() []answered {
 		},
 		{
 			path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404},
-			params: []asked{ofID}, gives: service.ChangeDetail{},
+			params: []asked{ofID("action")}, gives: service.ChangeDetail{},
 		},
 		{
 			path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; " +
@@ -563,11 +570,11 @@ func described() []answered {
 		},
 		{
 			path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.",
-			errors: []int{404}, params: []asked{ofID}, gives: report.Document{},
+			errors: []int{404}, params: []asked{ofReport}, gives: report.Document{},
 		},
 		{
 			path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.",
-			errors: []int{404}, params: []asked{ofID}, gives: "text/html",
+			errors: []int{404}, params: []asked{ofReport}, gives: "text/html",
 		},
 
 		{path: "GET /tasks", room: "tasks", about: "Long-running tasks of this process, newest first.", gives: struct {
@@ -575,7 +582,7 @@ func described() []answered {
 		}{}},
 		{
 			path: "GET /task", room: "tasks", about: "One task.", errors: []int{404},
-			params: []asked{ofID}, gives: task.Task{},
+			params: []asked{ofID("task")}, gives: task.Task{},
 		},
 		{
 			path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409},
@@ -589,7 +596,7 @@ func described() []answered {
 			path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another " +
 				"one, " +
 				"both side by side.", errors: []int{404, 409},
-			params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}},
+			params: []asked{ofID("experiment"), {name: "with", about: "id of another experiment", kind: "string"}},
 			gives:  lab.Experiment{},
 		},
 		{
@@ -622,8 +629,9 @@ func described() []answered {
 			}{},
 		},
 		{
-			path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID},
-			gives: lab.RunDetail{},
+			path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404},
+			params: []asked{ofID("run")},
+			gives:  lab.RunDetail{},
 		},
 		{
 			path: "GET /documents", room: "experiments", about: "Stored reports of demos and proofs.",

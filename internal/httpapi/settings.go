@@ -67,7 +67,7 @@ type entry struct {
 	URL         string `json:"url"`
 	Defaults    string `json:"defaults_file"`
 	PasswordEnv string `json:"password_env"`
-	// Redact has no literal of its statements kept or shown; without it the target stays as it is.
+	// Redact stores and shows no literals of its statements; without it the target stays as it is.
 	Redact *bool `json:"redact"`
 }
 

@@ -56,7 +56,7 @@ type Finding struct {
 	Began bool      `json:"began,omitzero"`
 	Open  bool      `json:"open,omitzero"`
 	Last  time.Time `json:"last_seen"`
-	// Until is when a later diagnosis did not see it any more, of one that the incident began with.
+	// Until is when a later diagnosis no longer had it; only a finding that the incident began with has it.
 	Until time.Time `json:"until,omitzero"`
 }
 

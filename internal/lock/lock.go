@@ -128,8 +128,8 @@ type Wait struct {
 // MaxWaiters bounds the waiters of a Wait that are listed.
 const MaxWaiters = 50
 
-// Pair counts how often statements of one class were in the way of another's. In a deadlock each
-// class blocks the other: Blocking is then that of the one that went on, Blocked the victim's.
+// Pair counts how often statements of one class blocked those of another. In a deadlock each class
+// blocks the other: Blocking is then that of the one that continued, Blocked the victim's.
 type Pair struct {
 	Blocking            string  `json:"blocking,omitzero"` // class id; empty: unknown
 	Blocked             string  `json:"blocked,omitzero"`

@@ -61,7 +61,7 @@ func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
 				notes = append(notes, fmt.Sprintf("after: only the time until %s at %s counts", what, at))
 			}
 		default:
-			broken = append(broken, fmt.Sprintf("other changes came together with this one: %s at %s", what, at))
+			broken = append(broken, fmt.Sprintf("other changes at the same time: %s at %s", what, at))
 		}
 	}
 	return from, to, notes, broken
@@ -171,7 +171,8 @@ func (c Case) nearest(windows []int, step int) []int {
 func (c Case) refusals(side string, windows []int) []string {
 	n := len(windows)
 	if n < stat.MinWindows {
-		return []string{fmt.Sprintf("too few windows: %d %s the change, and it takes %d", n, side, stat.MinWindows)}
+		return []string{fmt.Sprintf("too few windows: %d %s the change; at least %d are needed", n, side,
+			stat.MinWindows)}
 	}
 	x := c.stretch(windows)
 	if all := x.To.Sub(x.From).Seconds(); x.Seconds < sparse*all {

@@ -405,7 +405,7 @@ func (c Case) compare(list []total, s sides, broken []string) Outcome {
 	}
 	if o.Result = stat.Decide(x, c.Rules.Margin); o.Result == stat.Unstable {
 		o.Reasons = append(o.Reasons, fmt.Sprintf("the interval does not decide: it is neither within ±%.0f %% nor "+
-			"wholly on one side of 1; more time may settle it", 100*c.Rules.Margin))
+			"entirely on one side of ×1; more time may settle it", 100*c.Rules.Margin))
 	}
 	return o
 }

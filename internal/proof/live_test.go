@@ -183,7 +183,7 @@ func TestLiveOtherChanges(t *testing.T) {
 		},
 		"together": {
 			[]event.Event{{At: changed.Add(5 * time.Second), Kind: event.Config, Text: "x 1 → 2"}},
-			stat.Invalid, "together with this one", 60, 30,
+			stat.Invalid, "other changes at the same time", 60, 30,
 		},
 		"another action": {
 			[]event.Event{{At: minutes(3), Kind: event.Action, Ref: "a-2", Text: "drop index"}},

@@ -96,19 +96,19 @@ func liveSentence(p proof.Live) string {
 	if p.Ratio.N == 0 {
 		return "No ratio can be given: " + strings.Join(p.Reasons, "; ") + "."
 	}
-	s := fmt.Sprintf("A call of %s takes %s after the change and took %s before, with the same mix of calls", p.About,
-		unit.Seconds(p.MeanAfter.Or(0)), unit.Seconds(p.MeanBefore.Or(0)))
+	s := fmt.Sprintf("Mean time per call of %s: %s before, %s after, for the mix of calls before", p.About,
+		unit.Seconds(p.MeanBefore.Or(0)), unit.Seconds(p.MeanAfter.Or(0)))
 	switch p.Result {
 	case stat.Better:
-		s += ": faster by " + liveRatio(p.Ratio)
+		s += "; faster by " + liveRatio(p.Ratio)
 	case stat.Worse:
-		s += ": slower, before ÷ after is " + liveRatio(p.Ratio)
+		s += "; slower, before ÷ after is " + liveRatio(p.Ratio)
 	case stat.Same:
-		s += ": no change, before ÷ after is " + liveRatio(p.Ratio)
+		s += "; same, before ÷ after is " + liveRatio(p.Ratio)
 	case stat.Unstable:
-		s += ": not decided, before ÷ after is " + liveRatio(p.Ratio)
+		s += "; unstable, before ÷ after is " + liveRatio(p.Ratio)
 	case stat.Invalid:
-		return s + ", but that proves nothing: " + strings.Join(p.Reasons, "; ") + "."
+		return s + "; no verdict: " + strings.Join(p.Reasons, "; ") + "."
 	}
 	s += "."
 	if text := ExpectedText(p); text != "" {
@@ -119,7 +119,7 @@ func liveSentence(p proof.Live) string {
 
 // liveRatio is a ratio with its interval and n.
 func liveRatio(i stat.Interval) string {
-	return fmt.Sprintf("%s (%s interval %s to %s, n = %d independent windows)", unit.Ratio(i.Center),
+	return fmt.Sprintf("%s (%s interval %s to %s, n=%d)", unit.Ratio(i.Center),
 		unit.Percent(i.Confidence), unit.Ratio(i.Lo), unit.Ratio(i.Hi), i.N)
 }
 
@@ -133,17 +133,17 @@ func ExpectedText(p proof.Live) string {
 	if !(g.Lo > 0) || !(g.Hi > 0) {
 		return "Expected: " + g.Text
 	}
-	s := fmt.Sprintf("Expected of %s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
+	s := fmt.Sprintf("Expected gain in %s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
 	switch i := p.Compared; {
 	case i == nil && p.Ratio.N > 0:
 		s += "; this proof does not measure that"
 	case i == nil:
 	case i.Hi < g.Lo:
-		s += "; the measured gain is less"
+		s += "; the measured gain is smaller"
 	case i.Lo > g.Hi:
-		s += "; the measured gain is more"
+		s += "; the measured gain is larger"
 	default:
-		s += "; the measured gain agrees"
+		s += "; the measured gain is within that range"
 	}
 	return s + "."
 }
@@ -255,7 +255,8 @@ func liveSides(p *proof.Live) para {
 		return fmt.Sprintf("%s: %s to %s, %d windows, %s observed", name, s.From.Local().Format(time.DateTime),
 			s.To.Local().Format(time.DateTime), s.Windows, unit.Seconds(s.Seconds))
 	}
-	s := side("Before", p.Before) + ". " + side("After", p.After) + ". All ratios are for the mix of calls before."
+	s := side("Before", p.Before) + ". " + side("After", p.After) + ". All ratios are for the mix of calls before; n " +
+		"is the number of independent windows."
 	if p.Earlier != nil {
 		s += " Compared with the same hours of earlier days: " + liveRatio(*p.Earlier) + "."
 	}

@@ -38,7 +38,7 @@ func TestLiveDocument(t *testing.T) {
 	e := journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, Started: at, Ended: at.Add(time.Second)}
 	d := LiveDocument("x-1", e, p, Place{Target: "shop"}, at)
 	want := []string{
-		"×2.00 ", "×1.80 to ×2.25", "n = 14 independent windows", "×3.00 to ×5.00; the measured gain is less",
+		"×2.00 ", "×1.80 to ×2.25", "n=14)", "×3.00 to ×5.00; the measured gain is smaller",
 		"select gone", "only the time after", "60 windows",
 	}
 	var text, md, html bytes.Buffer
@@ -59,7 +59,7 @@ func TestLiveDocument(t *testing.T) {
 			}
 		}
 		i := strings.Index(strings.ToUpper(flat), "BETTER")
-		if i < 0 || i > strings.Index(flat, "independent windows") {
+		if i < 0 || i > strings.Index(flat, "n=14)") {
 			t.Errorf("%s does not begin with the verdict", name)
 		}
 	}

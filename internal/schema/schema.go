@@ -37,8 +37,8 @@ type Table struct {
 	FreeBytes known.Value[uint64] `json:"free_bytes,omitzero"`
 	// as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4"
 	Options string `json:"options,omitzero"`
-	// AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the
-	// engine does not tell.
+	// AgeSec is how many seconds ago, by the server's clock, the table was created or last rebuilt; unknown where the
+	// engine does not report it.
 	AgeSec known.Value[uint64] `json:"age_sec,omitzero"`
 	// CountedSec is for how many seconds at most the use of the indexes has been counted: in PostgreSQL since the
 	// database's statistics were reset (stats_reset of pg_stat_database); unknown where no reset is on record.
@@ -73,7 +73,7 @@ type Column struct {
 	Nullable  bool   `json:"nullable,omitzero"`
 	Charset   string `json:"charset,omitzero"`
 	Collation string `json:"collation,omitzero"`
-	Bytes     int    `json:"bytes,omitzero"`     // most bytes one value can take; 0 when the server does not say
+	Bytes     int    `json:"bytes,omitzero"`     // maximum bytes of one value; 0 if unknown
 	Generated string `json:"generated,omitzero"` // expression of a generated column
 	Extra     string `json:"extra,omitzero"`     // auto_increment and the like
 	// Distinct is the server's own estimate of how many different values the column has, where it keeps one for columns
@@ -85,7 +85,7 @@ type Column struct {
 
 // ColumnSample is what rows taken from all over a table show of a column. It holds no value.
 type ColumnSample struct {
-	Rows     int     `json:"rows"`     // looked at
+	Rows     int     `json:"rows"`     // rows sampled
 	Distinct int     `json:"distinct"` // different values among them
 	Top      float64 `json:"top"`      // part of the rows that hold the most frequent value, 0 to 1
 	Nulls    float64 `json:"nulls"`    // part that is NULL

@@ -18,13 +18,13 @@ import (
 // more often, and those that are read more rarely hold no counters.
 const deltaLookBack = 90 * time.Second
 
-// Deltas is how much each counter of a server and its machine grew between two moments.
+// Deltas is how much each counter of a server and its machine grew between two times.
 type Deltas struct {
 	Target string    `json:"target"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
-	// Restarted is when the server came up, if that was between the moments: counters that began again with it are
-	// counted from there.
+	// Restarted is when the server came up, if that was between the two times: counters that were reset by it show
+	// their growth since then.
 	Restarted known.Value[time.Time] `json:"restarted,omitzero"`
 	Counters  []Delta                `json:"counters"` // by name
 }
@@ -38,8 +38,8 @@ type Delta struct {
 	Seconds float64              `json:"seconds"` // between the two samples that were compared
 }
 
-// ErrNoSamples tells that of a moment no samples are kept.
-var ErrNoSamples = errors.New("no samples are kept")
+// ErrNoSamples is the error of a time for which no samples are stored.
+var ErrNoSamples = errors.New("no samples are stored")
 
 // Deltas compares the newest samples up to two moments. What only one of the two has is left out, and so are figures
 // of Dyno itself. Without samples at one of them the error is ErrNoSamples.
@@ -105,7 +105,7 @@ func newestAt(ctx context.Context, r *series.Reader, target string, at time.Time
 	last := func(all []metric.Point) metric.Point { return all[len(all)-1] }
 	all, started, err = counters(ctx, r, target, at.Add(-deltaLookBack).UnixMilli(), at.UnixMilli(), last)
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%w of %s in the %v before %s", ErrNoSamples, target, deltaLookBack,
+		err = fmt.Errorf("%w of %s for the %.0f s before %s", ErrNoSamples, target, deltaLookBack.Seconds(),
 			at.UTC().Format(time.RFC3339))
 	}
 	return all, started, err

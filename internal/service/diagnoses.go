@@ -258,7 +258,7 @@ func (s *Diagnoses) Detail(ctx context.Context, id string) (DiagnosisDetail, err
 	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
 	j.Past = report.PastNotes(x)
 	if x.Past != nil {
-		j.Past = slices.Insert(j.Past, 0, "judged at "+x.Past.Judged.Format(time.DateTime)+" UTC from stored data")
+		j.Past = slices.Insert(j.Past, 0, "diagnosed at "+x.Past.Judged.Format(time.DateTime)+" UTC")
 	}
 	j.Sentence = app.Sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = report.Reasoning(x, symptoms, d.Findings)

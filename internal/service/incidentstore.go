@@ -345,7 +345,7 @@ func (s *Incidents) Since(ctx context.Context, target string) (time.Time, error)
 // IncidentDetail is an incident with what is stored about it.
 type IncidentDetail struct {
 	incident.Incident
-	// Kept are the moments whose states are kept for it, in order: at most 30.
+	// Kept are the times whose states are stored for it, in order: at most 30.
 	Kept []time.Time `json:"kept"`
 	// Events are those of its conditions, each with its diagnosis.
 	Events []event.Event `json:"events"`

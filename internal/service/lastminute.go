@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // How much of what a watcher read is judged without observing a second time.
@@ -47,9 +48,12 @@ func (s *Diagnoses) lastMinute(
 func RecentSnapshot(
 	ctx context.Context, a *app.App, target string, t family.Server, o family.Look,
 ) (x *snapshot.Snapshot, err error) {
-	if _, ok := t.(family.Asker); !ok || t.Spec().Redact {
-		return nil, unfit("plans of %s can be asked for only while its statements are observed: without --recent",
-			target)
+	if t.Spec().Redact {
+		return nil, unfit("%s is redacted: no stored statement can be explained. Fix: omit --recent", target)
+	}
+	if _, ok := t.(family.Asker); !ok {
+		return nil, unfit("plans of a %s server can be requested only while it is observed. Fix: omit --recent",
+			t.About().Flavor)
 	}
 	now := clock.Now()
 	err = archive{}.borrow(ctx, a, target, now.Add(-2*minuteLong), now, func(p archive) error {
@@ -57,8 +61,8 @@ func RecentSnapshot(
 		return err
 	})
 	if err == nil && x == nil {
-		err = unfit("no minute of %s that ended in the last %s is stored as a whole: `dyno serve` stores them while "+
-			"it watches it. Without --recent it is observed now", target, minuteLong)
+		err = unfit("no complete minute of %s from the last %s is stored. Fix: run `dyno serve`, or omit --recent to "+
+			"observe the server now", target, unit.Duration(minuteLong))
 	}
 	return x, err
 }

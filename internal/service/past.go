@@ -26,6 +26,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/task"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // archive is what is stored of targets, read as a diagnosis reads a target itself.
@@ -148,11 +149,12 @@ func neverWatched(target string) error {
 func CheckPast(from, to, now time.Time) error {
 	switch window := to.Sub(from); {
 	case to.After(now):
-		return unfit("the window ends at %s, which is not over yet", local(to))
+		return unfit("the window ends at %s, which is not over yet. Fix: choose an earlier one", local(to))
 	case window < family.MinWindow:
-		return unfit("the window is %s long: at least %s give rates", window, family.MinWindow)
+		return unfit("the window is %s long. Fix: choose at least %s", unit.Duration(window),
+			unit.Duration(family.MinWindow))
 	case window > LongestPast:
-		return unfit("the window is %s long, a diagnosis takes at most %s: choose a part", window, LongestPast)
+		return unfit("the window is %s long. Fix: choose at most %s", unit.Duration(window), unit.Duration(LongestPast))
 	}
 	return nil
 }
@@ -339,8 +341,8 @@ const (
 func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 	for _, e := range later {
 		if e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer) {
-			return unfit("%s: seen at %s, and perhaps so in the window: choose one that ends %s before it, or begins "+
-				"after it", e.Text, local(e.At), toldLate)
+			return unfit("%s: seen at %s, and perhaps so in the window. Fix: choose one that ends %s before it, or "+
+				"begins after it", e.Text, local(e.At), unit.Duration(toldLate))
 		}
 	}
 	for _, e := range x.Events {
@@ -348,13 +350,13 @@ func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 		switch {
 		case e.Target == "":
 		case e.Kind == event.Restart && inside:
-			return unfit("%s at %s, in the window: choose one before or after it",
+			return unfit("%s at %s, in the window. Fix: choose one before or after it",
 				cmp.Or(e.Text, "the server restarted"), local(e.At))
 		case e.Kind == event.Gap && (e.Cause == event.ClockAhead || e.Cause == event.ClockBack):
-			return unfit("the clock was set at %s, in the window (%s): choose one before or after it", local(e.At),
-				e.Text)
+			return unfit("the clock was set at %s, in the window (%s). Fix: choose one before or after it",
+				local(e.At), e.Text)
 		case e.Kind == event.Gap && e.Until.Sub(e.At) > p.longest() && e.Cause != event.TooMany:
-			return unfit("nothing was stored from %s (%s): choose a window before or after it",
+			return unfit("nothing was stored from %s (%s). Fix: choose a window before or after it",
 				spanOf(e.At, e.Until), e.Text)
 		}
 	}
@@ -375,7 +377,7 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 	defer func() { err = errors.Join(err, r.Close()) }()
 	first, ok := r.Oldest()
 	if slack := first - p.longest().Milliseconds(); ok && from < slack && to >= first {
-		return unfit("samples of each second are stored from %s on: choose a window after it",
+		return unfit("samples of each second are stored from %s on. Fix: choose a window after it",
 			local(time.UnixMilli(first)))
 	} else if ok && to < slack {
 		return unfit("%s is before %s, from when on samples of each second are stored",
@@ -491,11 +493,11 @@ func (p archive) nothing(ctx context.Context, x *snapshot.Snapshot) error {
 	var e *history.NotFoundError
 	switch _, err := p.history.StateAt(ctx, x.Target.Name, x.From); {
 	case errors.As(err, &e) && !e.Before.IsZero() && !e.After.IsZero():
-		hint = fmt.Sprintf(": the last reading before it is of %s, the next one of %s", local(e.Before), local(e.After))
+		hint = fmt.Sprintf(": the last scrape before it is of %s, the next one of %s", local(e.Before), local(e.After))
 	case errors.As(err, &e) && !e.Before.IsZero():
-		hint = ": the last reading is of " + local(e.Before)
+		hint = ": the last scrape is of " + local(e.Before)
 	case errors.As(err, &e) && !e.After.IsZero():
-		hint = ": the first reading is of " + local(e.After)
+		hint = ": the first scrape is of " + local(e.After)
 	}
 	return unfit("nothing is stored of %s from %s%s", x.Target.Name, spanOf(x.From, x.To), hint)
 }
@@ -539,7 +541,7 @@ func (p archive) watched(all []metric.Series, up string, x *snapshot.Snapshot) e
 	if to.Sub(from) >= family.MinWindow {
 		hint = fmt.Sprintf("choose %s, which was watched without a gap", spanOf(from, to))
 	}
-	return unfit("nothing was read of %s for a part of %s: %s", x.Target.Name, spanOf(x.From, x.To), hint)
+	return unfit("nothing was read of %s for a part of %s. Fix: %s", x.Target.Name, spanOf(x.From, x.To), hint)
 }
 
 // falls returns when a counter fell.
@@ -587,8 +589,8 @@ func (p archive) addMoments(ctx context.Context, x *snapshot.Snapshot) error {
 			continue
 		}
 		if server != "" && s.Server != server {
-			return unfit("%s stood for two servers from %s: %s, and from %s on %s. Choose a window before or after "+
-				"that", x.Target.Name, spanOf(x.From, x.To), server, local(s.At), s.Server)
+			return unfit("%s stood for two servers from %s: %s, and from %s on %s. Fix: choose a window before or "+
+				"after that", x.Target.Name, spanOf(x.From, x.To), server, local(s.At), s.Server)
 		}
 		server = s.Server
 		if up, ok := s.Get(state.Uptime).Get(); ok {

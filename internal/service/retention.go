@@ -21,6 +21,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Retention is for how long each kind of data is kept, and how much that is.
@@ -205,9 +206,10 @@ func WriteRetention(a *app.App, name string, value float64) error {
 		return fmt.Errorf("%w: unknown setting %q; %s can be set", ErrBadRetention, name, strings.Join(slices.Sorted(
 			maps.Keys(merged(ages(&o.Series, &o.History), sizes(&o)))), ", "))
 	case ok && !(value >= leastDays && value <= mostDays):
-		return fmt.Errorf("%w: days is from 0.042, which is an hour, to %d", ErrBadRetention, mostDays)
+		return fmt.Errorf("%w: days must be between 0.042 (one hour) and %d", ErrBadRetention, mostDays)
 	case sized && !(value >= leastSize(name) && value <= mostSize):
-		return fmt.Errorf("%w: bytes is from %.0f to %d", ErrBadRetention, leastSize(name), int64(mostSize))
+		return fmt.Errorf("%w: the size must be between %s and %s", ErrBadRetention, unit.Bytes(leastSize(name)),
+			unit.Bytes(mostSize))
 	}
 	kept, err := retention(a)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestChangesLive(t *testing.T) {
 	p := s.Browser(t)
 	visit(p, "/changes?target=shop&id=a-live")
 	p.WaitText(".proof-verdict .badge", "Better")
-	p.WaitText(".proof-verdict", "×2.10 (95 % interval ×1.80 to ×2.40, n = 21 independent windows)")
+	p.WaitText(".proof-verdict", "×2.10 (95 % interval ×1.80 to ×2.40, n=21)")
 	p.WaitText(".live-bars", "expected by the finding")
 	p.WaitText(".proof-warning", "only the time after a changed setting")
 	p.Wait(".live-course polyline")

@@ -147,7 +147,7 @@ func TestLockHistory(t *testing.T) {
 	for _, words := range []string{"DELETE FROM dead", "shop.dead (PRIMARY)", "Holds", "Waits for"} {
 		b.WaitText("section.deadlock", words)
 	}
-	b.WaitText("main", "Queries in each other’s way")
+	b.WaitText("main", "Blocking and blocked queries")
 	b.WaitText("main", "Lock waits (")
 	shots(b, "lock-history", "main")
 }

@@ -30,8 +30,8 @@ func TestDiagnoseRange(t *testing.T) {
 	visit(b, fmt.Sprintf("/overview?target=shop&from=%d&to=%d", began.Unix(), began.Add(6*time.Second).Unix()))
 	b.ClickText("Diagnose this range")
 	b.WaitURL("diagnosis=")
-	b.WaitText(".diagnosis", "A past window")
-	b.WaitText(".diagnosis", "from stored data")
+	b.WaitText(".diagnosis", "From stored data:")
+	b.WaitText(".diagnosis", "diagnosed at")
 	b.Shot("past")
 	// Whoever opens something else meanwhile stays there.
 	visit(b, fmt.Sprintf("/overview?target=shop&from=%d&to=%d", began.Unix(), began.Add(6*time.Second).Unix()))

@@ -257,7 +257,7 @@ func (d *distributions) fromHistograms(ctx context.Context, r *Reader) {
 
 // lackOfDistribution says why a server offers no distribution, and what would.
 func lackOfDistribution(r *Reader) string {
-	why := "this server keeps no histograms of statement times: MySQL does from version 8.0 on, MariaDB does not"
+	why := "this server has no histograms of statement times; MySQL has them since 8.0, MariaDB does not"
 	if f := r.t.Facts(); !f.Flavor.IsMariaDB() && f.Version.AtLeast(8, 0, 0) {
 		why = "the server's histograms of statement times are not readable"
 		if a := r.t.Answer(target.HasStatementDigests); !a.Has {

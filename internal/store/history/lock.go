@@ -159,7 +159,7 @@ type Locks struct {
 	DeadlockCount int    `json:"deadlock_count"`
 	WaitCount     int    `json:"wait_count"`
 	MissedCount   uint64 `json:"missed_count"`
-	// Pairs are the classes that were in each other's way, most deadlocks first, then most time.
+	// Pairs are the classes that blocked each other, most deadlocks first, then most time.
 	Pairs []lock.Pair `json:"pairs"`
 	// Truncated says that a list ends before its limit, because it has 8 MiB.
 	Truncated bool `json:"truncated,omitzero"`

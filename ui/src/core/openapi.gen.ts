@@ -85,7 +85,7 @@ export interface paths {
     "/api/dyno/v1/retention": {
         parameters: {
         };
-        /** Changes how much of a kind of data is kept. keep, keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-classes, max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response is 409. */
+        /** Changes how much of a kind of data is stored. keep, keep-minutes, keep-states and keep-classes take days; max-series, max-minutes, max-states, max-incidents, max-classes, max-locks, max-plans, max-events and max-diagnoses take bytes. If dyno serve was given a flag for it, the response is 409. */
         post: operations["postRetention"];
     };
     "/api/dyno/v1/target/remove": {
@@ -193,7 +193,7 @@ export interface paths {
     "/api/dyno/v1/locks": {
         parameters: {
         };
-        /** Deadlocks and lock waits of a window, and the pairs of query classes that were in each other's way. */
+        /** Deadlocks and lock waits of a window, and which query classes blocked which. */
         get: operations["getLocks"];
     };
     "/api/dyno/v1/deadlock": {
@@ -259,7 +259,7 @@ export interface paths {
     "/api/dyno/v1/deltas": {
         parameters: {
         };
-        /** How much each counter of a server and its machine grew between two moments, from the newest samples up to each. Never negative: after a restart in between, what it grew since. */
+        /** How much each counter of a server and its machine grew between two times, from the newest samples up to each. Never negative: after a restart in between, what it grew since. */
         get: operations["getDeltas"];
     };
     "/api/dyno/v1/panels": {
@@ -307,7 +307,7 @@ export interface paths {
     "/api/dyno/v1/incident": {
         parameters: {
         };
-        /** One incident, with the classes of its time and the moments whose states are kept for it. */
+        /** One incident, with the classes of its time and the times whose states are stored for it. */
         get: operations["getIncident"];
     };
     "/api/dyno/v1/changes": {
@@ -874,7 +874,7 @@ export interface components {
             free_bytes?: number;
             /** @description as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4" */
             options?: string;
-            /** @description AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the engine does not tell. */
+            /** @description AgeSec is how many seconds ago, by the server's clock, the table was created or last rebuilt; unknown where the engine does not report it. */
             age_sec?: number;
             /** @description CountedSec is for how many seconds at most the use of the indexes has been counted: in PostgreSQL since the database's statistics were reset (stats_reset of pg_stat_database); unknown where no reset is on record. */
             counted_sec?: number;
@@ -930,7 +930,7 @@ export interface components {
             nullable?: boolean;
             charset?: string;
             collation?: string;
-            /** @description most bytes one value can take; 0 when the server does not say */
+            /** @description maximum bytes of one value; 0 if unknown */
             bytes?: number;
             /** @description expression of a generated column */
             generated?: string;
@@ -943,7 +943,7 @@ export interface components {
         };
         /** @description ColumnSample is what rows taken from all over a table show of a column. It holds no value. */
         ColumnSample: {
-            /** @description looked at */
+            /** @description rows sampled */
             rows: number;
             /** @description different values among them */
             distinct: number;
@@ -1112,7 +1112,7 @@ export interface components {
             /** @description between the two samples that were compared */
             seconds: number;
         };
-        /** @description Deltas is how much each counter of a server and its machine grew between two moments. */
+        /** @description Deltas is how much each counter of a server and its machine grew between two times. */
         Deltas: {
             target: string;
             /** Format: date-time */
@@ -1121,7 +1121,7 @@ export interface components {
             to: string;
             /**
              * Format: date-time
-             * @description Restarted is when the server came up, if that was between the moments: counters that began again with it are counted from there.
+             * @description Restarted is when the server came up, if that was between the two times: counters that were reset by it show their growth since then.
              */
             restarted?: string;
             /** @description by name */
@@ -1653,7 +1653,7 @@ export interface components {
             last_seen: string;
             /**
              * Format: date-time
-             * @description Until is when a later diagnosis did not see it any more, of one that the incident began with.
+             * @description Until is when a later diagnosis no longer had it; only a finding that the incident began with has it.
              */
             until?: string;
         };
@@ -1686,7 +1686,7 @@ export interface components {
             worst_seconds: components["schemas"]["Second"][];
             /** @description Diagnosis is the id of the diagnosis of its worst minute from stored data; empty while there is none. */
             diagnosis?: string;
-            /** @description Kept are the moments whose states are kept for it, in order: at most 30. */
+            /** @description Kept are the times whose states are stored for it, in order: at most 30. */
             kept: string[];
             /** @description Events are those of its conditions, each with its diagnosis. */
             events: components["schemas"]["Event"][];
@@ -2565,7 +2565,7 @@ export interface components {
             deadlock_count: number;
             wait_count: number;
             missed_count: number;
-            /** @description Pairs are the classes that were in each other's way, most deadlocks first, then most time. */
+            /** @description Pairs are the classes that blocked each other, most deadlocks first, then most time. */
             pairs: components["schemas"]["Pair"][];
             /** @description Truncated says that a list ends before its limit, because it has 8 MiB. */
             truncated?: boolean;
@@ -2753,7 +2753,7 @@ export interface components {
             wrote_bytes?: number;
             uptime_seconds: number;
         };
-        /** @description Pair counts how often statements of one class were in the way of another's. In a deadlock each class blocks the other: Blocking is then that of the one that went on, Blocked the victim's. */
+        /** @description Pair counts how often statements of one class blocked those of another. In a deadlock each class blocks the other: Blocking is then that of the one that continued, Blocked the victim's. */
         Pair: {
             /** @description class id; empty: unknown */
             blocking?: string;
@@ -4454,7 +4454,7 @@ export interface operations {
                     url?: string;
                     defaults_file?: string;
                     password_env?: string;
-                    /** @description Redact has no literal of its statements kept or shown; without it the target stays as it is. */
+                    /** @description Redact stores and shows no literals of its statements; without it the target stays as it is. */
                     redact?: boolean | null;
                 };
             };
@@ -4940,7 +4940,7 @@ export interface operations {
             query: {
                 /** @description name of a target */
                 target: string;
-                /** @description id */
+                /** @description id of the deadlock */
                 id: string;
             };
         };
@@ -5077,7 +5077,7 @@ export interface operations {
             query: {
                 /** @description name of a target */
                 target: string;
-                /** @description id */
+                /** @description id of the query class */
                 id: string;
                 /** @description start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to */
                 from?: string;
@@ -5282,7 +5282,7 @@ export interface operations {
     getDiagnosis: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the diagnosis */
                 id: string;
             };
         };
@@ -5349,7 +5349,7 @@ export interface operations {
     getIncident: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the incident */
                 id: string;
             };
         };
@@ -5385,7 +5385,7 @@ export interface operations {
     getChange: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the action */
                 id: string;
             };
         };
@@ -5516,7 +5516,7 @@ export interface operations {
     getReport: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the diagnosis, proof, run, demo or comparison */
                 id: string;
             };
         };
@@ -5532,7 +5532,7 @@ export interface operations {
     getReportHtml: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the diagnosis, proof, run, demo or comparison */
                 id: string;
             };
         };
@@ -5562,7 +5562,7 @@ export interface operations {
     getTask: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the task */
                 id: string;
             };
         };
@@ -5615,7 +5615,7 @@ export interface operations {
     getExperiment: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the experiment */
                 id: string;
                 /** @description id of another experiment */
                 with?: string;
@@ -5735,7 +5735,7 @@ export interface operations {
     getRun: {
         parameters: {
             query: {
-                /** @description id */
+                /** @description id of the run */
                 id: string;
             };
         };

@@ -65,14 +65,14 @@ function Content({ v, p }: { v: Answer; p: LatencyProps }) {
     { name: 'p95', y: columns.map((c) => c.p95 ?? null), colour: 5 },
     { name: 'p99', y: columns.map((c) => c.p99 ?? null), colour: 2 },
   ], [v])
-  if (v.count === 0) return <Unobservable what="Latency distribution" why={v.reason ?? 'Nothing ran in this window.'} />
+  if (v.count === 0) return <Unobservable what="Latency distribution" why={v.reason ?? 'No statements in this time range.'} />
   const own = v.own ?? 0
   return (
     <>
       <p class="dim">
         p50 <b>{text(v.p50, 's')}</b>, p95 <b>{text(v.p95, 's')}</b>, p99 <b>{text(v.p99, 's')}</b> of {count(v.count)}{' '}
-        statements, {v.origin === 'slow_log' ? 'each of them counted from the slow log (±1 %)'
-          : "by the server's histograms (±5 %: their buckets)"}.
+        statements, {v.origin === 'slow_log' ? 'from the slow log (±1 %)'
+          : "from the server's histograms (±5 %, the width of their buckets)"}.
         {own > 0 && ` ${text(own / v.count, 'ratio')} of these are Dyno's own.`}
         {v.reason && ` Part of the window has no distribution: ${safe(v.reason)}.`}
       </p>

@@ -7,7 +7,7 @@ import type { Deadlock, Lock, Locks, LockWait, Pair } from '../../core/openapi.g
 const seconds = (t: string) => Date.parse(t) / 1000
 const most = 200
 
-/** The deadlocks and lock waits of the range: which statements were in each other's way, how often, and each of them. */
+/** The deadlocks and lock waits of the range: which statements blocked which, how often, and each of them. */
 export function LockHistory({ target, server }: { target: string; server: string | undefined }) {
   const [range] = useRange('-15m')
   const [chosen, choose] = useParam('deadlock')
@@ -78,7 +78,7 @@ function Pairs({ pairs, at }: { pairs: Pair[]; at: number }) {
       cell: (p) => text(p.wait_seconds, 's') },
   ]
   return (
-    <Panel title="Queries in each other’s way">
+    <Panel title="Blocking and blocked queries">
       <Table columns={columns} rows={pairs} rowKey={(p) => `${p.blocking ?? ''} ${p.blocked ?? ''}`} sortParam="psort"
         sort="-deadlocks" label="Pairs of queries" height="300px" />
     </Panel>

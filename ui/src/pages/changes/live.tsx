@@ -7,8 +7,8 @@ import type { ClassOutcome, Interval, Live, Outcome } from '../../core/openapi.g
 export const verdicts: Record<Outcome['result'], [Tone, string]> = {
   better: ['good', 'Better'],
   worse: ['bad', 'Worse'],
-  same: ['info', 'No change'],
-  unstable: ['warn', 'Not decided'],
+  same: ['info', 'Same'],
+  unstable: ['warn', 'Unstable'],
   invalid: ['unknown', 'Invalid'],
 }
 
@@ -37,7 +37,7 @@ export function LiveView({ p, sentence }: { p: Live; sentence: string }) {
         <p key={i} class="dim proof-warning"><Icon name="warn" size={13} /> {safe(w)}</p>
       ))}
       <p class="faint">
-        Time per call before ÷ after, for the mix of calls before; above ×1 is faster, within ±5 % counts as no change.
+        Time per call before ÷ after, for the mix of calls before; above ×1 is faster, within ±5 % counts as the same.
         Windows: {count(p.before.windows)} before ({text(p.before.seconds, 's')}), {count(p.after.windows)} after (
         {text(p.after.seconds, 's')}). n is how many independent windows they count as.
       </p>

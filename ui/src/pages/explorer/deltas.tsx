@@ -1,4 +1,4 @@
-// How much each counter grew between two moments, as `mysqladmin -r extended` shows it of now.
+// How much each counter grew between two times, as `mysqladmin -r extended` shows it of now.
 import { useMemo } from 'preact/hooks'
 import { count, exploreLink, moment, now, seconds, setParams, span, useGet, useKeys, useParam, useRange,
   useTarget } from '../../core'
@@ -38,14 +38,14 @@ export function Deltas() {
   const panel = g?.panels[0]
   return (
     <div class="stack loose">
-      <section class="stack" aria-label="Moments">
+      <section class="stack" aria-label="Time range">
         <div class="row wrap">
           <When name="Begin" at={a} set={(x) => set({ a: x })} />
           <When name="End" at={b} set={(x) => set({ b: x })} />
           <span class="dim">{span(b - a)}</span>
           {fixed && <Button small onClick={() => setParams({ a: null, b: null }, { replace: true })}>
             Whole time range</Button>}
-          <span class="faint grow">Click the graph to move the nearer of the two.</span>
+          <span class="faint grow">Click the graph to move the nearer end.</span>
           {panel && <Explore panel={panel} />}
         </div>
         {g && panel && <div class="panel ex-plot">
@@ -95,12 +95,12 @@ function Counters({ v }: { v: Answer }) {
       <header class="row wrap">
         <h2 class="grow">Counters <span class="faint">{count(shown.length)} of {count(rows.length)}</span></h2>
         <Button small pressed={zero !== ''} onClick={() => setZero(zero === '' ? '1' : null, { replace: true })}>
-          Unchanged too
+          Show unchanged
         </Button>
         <Search label="Search counters" placeholder="Name or label" />
       </header>
       <Table label="counters" columns={columns} rows={shown} rowKey={(r) => r.key} sort="-rate"
-        empty={<Empty icon="search" title={rows.length === 0 ? 'No counter was read at both moments'
+        empty={<Empty icon="search" title={rows.length === 0 ? 'No counter was read at both times'
           : 'No counter matches'} hint={zero === '' ? 'Counters that did not change are hidden.' : undefined} />} />
     </section>
   )
@@ -126,6 +126,6 @@ const columns: Column<Row>[] = [
         was reset</span>
       : Number.isInteger(r.d.grown) ? count(r.d.grown) : <Num v={r.d.grown} unit="" /> },
   { key: 'rate', head: 'Per second', align: 'right', value: (r) => r.rate, cell: (r) => <Num v={r.rate} unit="/s" /> },
-  { key: 'seconds', head: 'Over', align: 'right', value: (r) => r.d.seconds, cell: (r) => span(r.d.seconds),
+  { key: 'seconds', head: 'Interval', align: 'right', value: (r) => r.d.seconds, cell: (r) => span(r.d.seconds),
     title: 'between the two samples that are compared; some sources are read every 10 s to 60 s' },
 ]

@@ -97,7 +97,7 @@ function Look({ target, running }: { target: string; running: Task | undefined }
   const start = () => run(async () => rememberTask(await post('diagnose', { target, window: Number(window) })))
   return (
     <div class="look">
-      <label class="look-window" title="The last minute is what Dyno has read; the next seconds are observed now">
+      <label class="look-window" title="Last minute: from scrapes already made; next 10 s and longer: observed now">
         <span class="dim">Window</span>
         <select value={window} onChange={(e) => setWindow(e.currentTarget.value)} disabled={running !== undefined}>
           {windows.map(([v, name]) => <option key={v} value={v}>{name}</option>)}
@@ -157,7 +157,7 @@ function Diagnosis(
         </p>
         {(d.past ?? []).length > 0 && (
           <Notice tone="info">
-            A past window{' '}
+            From stored data:
             <ul>{d.past?.map((x) => <li key={x}>{safe(x)}</li>)}</ul>
           </Notice>
         )}

@@ -88,7 +88,7 @@ export function Incidents({ of }: { of: Data<IncidentList> }) {
       <Table label="Incidents" columns={columns} rows={list} rowKey={(i) => i.id} sortParam="incident_sort"
         rowClass={(i) => (i.open ? 'sv-incident-open' : '')} />
       {more > 0 && <Button small kind="quiet" onClick={() => setAll('all')}>
-        {v.truncated ? `${more} and more` : String(more)} older</Button>}
+        {v.truncated ? 'Show older' : `Show ${more} older`}</Button>}
     </section>
   )
 }
@@ -135,8 +135,8 @@ export function OneIncident({ id }: { id: string }) {
         <div>
           <h3>Findings</h3>
           {v.findings.length === 0 ? (
-            <p class="dim">{v.diagnoses.length === 0 ? 'No diagnosis observed this time.'
-              : 'The diagnoses of this time found nothing.'}</p>
+            <p class="dim">{v.diagnoses.length === 0 ? 'No diagnosis covers this time.'
+              : 'No findings in the diagnoses of this time.'}</p>
           ) : (
             <ul class="sv-found">
               {v.findings.map((f) => (
@@ -157,7 +157,7 @@ export function OneIncident({ id }: { id: string }) {
       </div>
       {v.classes.length > 0 && (
         <>
-          <h3>Query classes of these minutes</h3>
+          <h3>Query classes during the incident</h3>
           <Table label="Query classes of the incident" columns={classColumns} rows={v.classes.slice(0, shown)}
             rowKey={(c) => c.id + (c.schema ?? '') + String(c.sampled ?? false)} sortParam="incident_classes" />
         </>
@@ -175,7 +175,9 @@ function Seconds({ of: v }: { of: IncidentFull }) {
   return (
     <div>
       <h3>States of its worst seconds</h3>
-      {list.length === 0 ? <p class="dim">None is stored.</p> : (
+      {list.length === 0 ? (
+        <p class="dim">No states are stored: the server could not be read, or their retention has ended.</p>
+      ) : (
         <ol class="sv-seconds">
           {list.map((x) => {
             const t = Math.floor(seconds(x.at))

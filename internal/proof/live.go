@@ -140,7 +140,7 @@ func Judge(c Case, parse shape.Parse) Live {
 		c.Rules.Margin = Margin
 	}
 	c.Rules.Confidence = cmp.Or(c.Rules.Confidence, stat.DefaultConfidence)
-	from, to, notes, broken := c.undisturbed()
+	from, to, notes, broken := c.undisturbed(parse)
 	s := c.divide(from, to)
 	l := Live{Change: c.Ended, Expected: c.Gain, Notes: notes, Before: c.stretch(s.before), After: c.stretch(s.after)}
 	all := c.totals(s)
@@ -293,7 +293,7 @@ func (c Case) touches(x total, all []total, parse shape.Parse) bool {
 	if x.Class.ID == c.Others && c.Others != "" {
 		return false
 	}
-	if slices.Contains(c.About.Classes, x.Class.ID) && fits(x.Class, c.Action) || uses(x.Class, c.Action, parse) {
+	if c.concerns(x.Class, parse) {
 		return true
 	}
 	if c.Action.Table.Table != "" {
@@ -304,6 +304,11 @@ func (c Case) touches(x total, all []total, parse shape.Parse) bool {
 		before, after = before+y.before.time, after+y.after.time
 	}
 	return x.before.time >= weighty*before && before > 0 || x.after.time >= weighty*after && after > 0
+}
+
+// concerns reports whether the finding was about a class, or its statements use the action's table.
+func (c Case) concerns(x class.Class, parse shape.Parse) bool {
+	return slices.Contains(c.About.Classes, x.ID) && fits(x, c.Action) || uses(x, c.Action, parse)
 }
 
 // shiftOf is Mix.Shift of all classes.

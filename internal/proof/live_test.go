@@ -202,6 +202,36 @@ func TestLiveOtherChanges(t *testing.T) {
 	}
 }
 
+// TestLiveSchemaChanges: another change of any table that the statements use is one, even right after; of other tables,
+// and of those whose names only hold that of one, none.
+func TestLiveSchemaChanges(t *testing.T) {
+	joined := slow
+	joined.text = "select * from orders o join customers c on c.id = o.customer where o.day = ?"
+	for text, why := range map[string]string{
+		"ALTER TABLE orders ADD KEY by_day (day)":    "", // its own
+		"ALTER TABLE customers ADD KEY by_name (n)":  "a schema change (ALTER TABLE customers",
+		"4 more: TRUNCATE TABLE customers":           "a schema change (4 more: TRUNCATE TABLE customers)",
+		"9 more: " + event.OtherDDL:                  "a schema change (9 more: ",
+		"ALTER TABLE order_items ADD KEY a (b)":      "",
+		"ALTER TABLE old_customers ADD KEY by_b (b)": "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := world(random(), 60, 30, 0.3, 0.05, joined, items)
+			c.Action.Index.Name = "by_day"
+			c.Events = []event.Event{{At: changed.Add(20 * time.Second), Kind: event.DDL, Text: text}}
+			l := judged(c)
+			if (l.Result == stat.Invalid) != (why != "") || !says(l.Reasons, why) {
+				t.Errorf("%s %q", l.Result, l.Reasons)
+			}
+			c.Events[0].At = changed.Add(20 * time.Minute)
+			own := strings.Contains(text, "TABLE orders")
+			if l := judged(c); (l.After.Windows < 30) != (why != "" || own) || l.Result != stat.Better {
+				t.Errorf("later: %d windows, %s %q", l.After.Windows, l.Result, l.Reasons)
+			}
+		})
+	}
+}
+
 // TestLiveRefuses: what says nothing is invalid, with the reason.
 func TestLiveRefuses(t *testing.T) {
 	rare, guessed := slow, slow

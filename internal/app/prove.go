@@ -220,7 +220,8 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 		}
 	}
 	c.Traffic = traffic.Traffic
-	if c.Events, err = changesOf(ctx, book, h, e, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour), end); err != nil {
+	if c.Events, err = changesOf(ctx, book, h, e, t.About().Server, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour),
+		end); err != nil {
 		return proof.Live{}, err
 	}
 	l := proof.Judge(c, parse)

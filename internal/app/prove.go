@@ -42,7 +42,7 @@ const (
 	MostOfSide  = 12 * time.Hour
 )
 
-// provenClasses is how many classes of the history are compared at most, those with the most time.
+// provenClasses is how many classes of either side are compared, those with the most time.
 const provenClasses = 500
 
 // longest is the length from which a window of the history is an hour's sum: it says nothing of how alike neighbours
@@ -205,27 +205,23 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 	if end.After(now) {
 		end = now.Add(time.Second)
 	}
-	var traffic gathering
+	var stretches [][2]time.Time
 	for d := 7; d >= 1; d-- { // the same hours of earlier days
 		back := time.Duration(d) * -24 * time.Hour
 		if until := end.Add(back); until.Before(c.Started.Add(-c.Before)) {
-			if err := traffic.add(ctx, h, e.Target, c.Ended.Add(back), until); err != nil {
-				return proof.Live{}, err
-			}
+			stretches = append(stretches, [2]time.Time{c.Ended.Add(back), until})
 		}
 	}
-	for _, side := range [][2]time.Time{{c.Started.Add(-c.Before), c.Started}, {c.Ended, end}} {
-		if err := traffic.add(ctx, h, e.Target, side[0], side[1]); err != nil {
-			return proof.Live{}, err
-		}
+	stretches = append(stretches, [2]time.Time{c.Started.Add(-c.Before), c.Started}, [2]time.Time{c.Ended, end})
+	if c.Traffic, c.Beyond, err = gather(ctx, h, e.Target, f.Subject.Classes, stretches); err != nil {
+		return proof.Live{}, err
 	}
-	c.Traffic = traffic.Traffic
 	if c.Events, err = changesOf(ctx, book, h, e, t.About().Server, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour),
 		end); err != nil {
 		return proof.Live{}, err
 	}
 	l := proof.Judge(c, parse)
-	if slices.ContainsFunc(traffic.Courses, func(x proof.Course) bool { return x.Class.Origin == class.SlowLog }) {
+	if slices.ContainsFunc(c.Traffic.Courses, func(x proof.Course) bool { return x.Class.Origin == class.SlowLog }) {
 		l.Notes = append(l.Notes, "classes are read from the slow log: what is faster than long_query_time is not "+
 			"counted, so a gain may be larger than shown")
 	}
@@ -254,63 +250,60 @@ func (a Actions) history(ctx context.Context) (*history.History, error) {
 	return history.Open(ctx, a.HistoryPath(), history.Options{})
 }
 
-// gathering collects traffic out of the history.
-type gathering struct {
-	proof.Traffic
-	place map[gathered]int
-}
-
-type gathered struct {
-	id, schema string
-	sampled    bool
-}
-
-// add adds the windows that lie in a stretch of time, which is later than what was added before.
-func (g *gathering) add(ctx context.Context, h *history.History, target string, from, to time.Time) error {
-	if !from.Before(to) {
-		return nil
-	}
-	list, _, err := h.Classes(ctx, target, from, to, provenClasses)
-	if err != nil {
-		return err
-	}
-	keys := make([]history.ClassKey, len(list))
-	by := map[history.ClassKey]class.Class{}
-	for i, c := range list {
-		keys[i] = history.KeyOf(c)
-		by[keys[i]] = c
-	}
-	windows, courses, err := h.Courses(ctx, target, keys, from, to)
-	if err != nil {
-		return err
-	}
-	at := make([]int, len(windows))
-	for i, w := range windows {
-		if at[i] = -1; w.To.Sub(w.From) <= longest {
-			at[i] = len(g.Spans)
-			g.Spans = append(g.Spans, proof.Span{From: w.From, To: w.To, Seconds: w.Seconds})
+// gather reads traffic out of the history, in stretches of time of which the last two are the sides of a change: of the
+// classes with the most time on either side, and of those of a finding. beyond is which part of the time of either side
+// is of other classes.
+func gather(
+	ctx context.Context, h *history.History, target string, about []string, stretches [][2]time.Time,
+) (t proof.Traffic, beyond [2]float64, err error) {
+	var keys []history.ClassKey // in their order, so that the same history gives the same proof
+	var whole [2]float64
+	first := len(stretches) - len(whole)
+	for i, s := range stretches[first:] {
+		rank := 0
+		list, all, err := h.Classes(ctx, target, s[0], s[1], 0, func(c class.Class) bool {
+			rank++
+			return rank <= provenClasses || slices.Contains(about, c.ID)
+		})
+		if err != nil {
+			return t, beyond, err
 		}
-	}
-	if g.place == nil {
-		g.place = map[gathered]int{}
-	}
-	for _, key := range keys { // in their order, so that the same history gives the same proof
-		k := gathered{key.ID, key.Schema, key.Sampled}
-		i, ok := g.place[k]
-		if !ok {
-			i = len(g.Traffic.Courses)
-			g.place[k] = i
-			g.Traffic.Courses = append(g.Traffic.Courses, proof.Course{Class: by[key]})
-		}
-		for _, p := range courses[key] {
-			if at[p.Window] >= 0 {
-				g.Traffic.Courses[i].Sums = append(g.Traffic.Courses[i].Sums, proof.Sum{
-					Span: at[p.Window], Calls: p.Count, TimeSec: p.TimeSec, Examined: p.Examined,
-				})
+		whole[i] = all.TimeSec
+		for _, c := range list {
+			if k := history.KeyOf(c); !slices.Contains(keys, k) {
+				keys = append(keys, k)
+				t.Courses = append(t.Courses, proof.Course{Class: c})
 			}
 		}
 	}
-	return nil
+	for i, s := range stretches {
+		windows, courses, err := h.Courses(ctx, target, keys, s[0], s[1])
+		if err != nil {
+			return t, beyond, err
+		}
+		at := make([]int, len(windows))
+		for j, w := range windows {
+			if at[j] = -1; w.To.Sub(w.From) <= longest {
+				at[j] = len(t.Spans)
+				t.Spans = append(t.Spans, proof.Span{From: w.From, To: w.To, Seconds: w.Seconds})
+			}
+		}
+		sum := 0.0
+		for j, k := range keys {
+			for _, p := range courses[k] {
+				sum += p.TimeSec
+				if at[p.Window] >= 0 {
+					t.Courses[j].Sums = append(t.Courses[j].Sums, proof.Sum{
+						Span: at[p.Window], Calls: p.Count, TimeSec: p.TimeSec, Examined: p.Examined,
+					})
+				}
+			}
+		}
+		if i >= first && whole[i-first] > 0 {
+			beyond[i-first] = max(0, 1-sum/whole[i-first])
+		}
+	}
+	return t, beyond, nil
 }
 
 // Watched reports whether something writes the history of a target now: `dyno serve`, in this process or another.

@@ -313,16 +313,28 @@ func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 		return false, err
 	}
 	defer h.Close()
+	return isWatched(ctx, h, target)
+}
+
+func isWatched(ctx context.Context, h *history.History, target string) (bool, error) {
 	now := time.Now()
 	ws, _, err := h.Courses(ctx, target, nil, now.Add(-watchedFor), now.Add(time.Minute))
-	return slices.ContainsFunc(ws, func(w history.Window) bool {
+	if err != nil || slices.ContainsFunc(ws, func(w history.Window) bool {
 		return w.To.Sub(w.From) > 2*recordWindow && w.To.Sub(w.From) <= longest
-	}), err
+	}) {
+		return err == nil, err
+	}
+	// What has begun within that time has states, and may have no window yet.
+	at, err := h.StateTimes(ctx, target, now.Add(-watchedFor), now, 2)
+	return len(at) > 0 && at[0].After(now.Add(stateEvery-watchedFor)) && at[len(at)-1].After(now.Add(-stateEvery)), err
 }
 
 // watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read
 // that failed leaves one out.
 const watchedFor = 4 * time.Minute
+
+// stateEvery is how long no state comes at most of a target that is watched.
+const stateEvery = 30 * time.Second
 
 // Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.
 const (
@@ -331,13 +343,17 @@ const (
 )
 
 // Record counts the classes of a target and puts them into the history, in n windows of one length, at least a second.
-// It is for targets that nothing watches; where something begins to meanwhile, its windows count.
+// It is for targets that nothing watches; where something begins to meanwhile, it ends with ErrWatched.
 func (a Actions) Record(
 	ctx context.Context, t family.Server, target string, window time.Duration, n int, sink progress.Sink,
 ) error {
 	return a.record(ctx, t, target, window, sink, func(k int, _ time.Duration) bool { return k < n },
 		time.Duration(n)*window)
 }
+
+// ErrWatched is the error of a recording during which something else began to write the history of the target. It ends,
+// as windows that reach into the minutes of the other would keep these out.
+var ErrWatched = errors.New("`dyno serve` has begun to watch the server: its windows are to be waited for")
 
 // record puts one window after the other into the history until more says no. It is asked after each.
 func (a Actions) record(
@@ -392,6 +408,9 @@ func (a Actions) record(
 			n++
 		}
 		from = to
+		if other, err := isWatched(ctx, h, target); other || err != nil {
+			return cmp.Or(err, ErrWatched)
+		}
 	}
 	sink.Report(progress.Progress{Step: "recording live traffic", Started: begun, At: time.Now(), End: true})
 	return nil

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,23 +80,27 @@ func (a Actions) PrepareProof(
 func (a Actions) awaitBefore(
 	ctx context.Context, t family.Server, target string, watched bool, sink progress.Sink,
 ) error {
-	for begun := time.Now(); watched; {
-		n, err := a.windows(ctx, target, time.Now().Add(-DefaultSide))
-		if err != nil || n > stat.MinWindows || time.Since(begun) > watchedLeast+watchedWindow {
-			return err
+	for begun := time.Now(); ; watched = true {
+		for watched {
+			n, err := a.windows(ctx, target, time.Now().Add(-DefaultSide))
+			if err != nil || n > stat.MinWindows || time.Since(begun) > watchedLeast+watchedWindow {
+				return err
+			}
+			sink.Report(progress.Progress{
+				Step: "waiting for windows before the change", Unit: "windows", Started: begun, At: time.Now(),
+				Done: float64(n), Total: stat.MinWindows + 1,
+			})
+			if err := pause(ctx, askEvery); err != nil {
+				return err
+			}
+			if watched, err = a.Watched(ctx, target); err != nil {
+				return err
+			}
 		}
-		sink.Report(progress.Progress{
-			Step: "waiting for windows before the change", Unit: "windows", Started: begun, At: time.Now(),
-			Done: float64(n), Total: stat.MinWindows + 1,
-		})
-		if err := pause(ctx, askEvery); err != nil {
-			return err
-		}
-		if watched, err = a.Watched(ctx, target); err != nil {
+		if err := a.Record(ctx, t, target, recordWindow, recordWindows, sink); !errors.Is(err, ErrWatched) {
 			return err
 		}
 	}
-	return a.Record(ctx, t, target, recordWindow, recordWindows, sink)
 }
 
 // counts reports whether a source of a server counts the statements of classes, and what to switch on where one does
@@ -199,27 +204,28 @@ func (a Actions) AwaitProof(
 	defer func() {
 		o.Progress.Report(progress.Progress{Step: step, Started: begun, At: time.Now(), End: true})
 	}()
-	n := 0
-	for stored := time.Now(); watched; {
-		if !more(n) {
-			return l, err
+	for n := 0; ; watched = true {
+		for stored := time.Now(); watched; {
+			if !more(n) {
+				return l, err
+			}
+			if err := pause(ctx, askEvery); err != nil {
+				return l, err
+			}
+			k, err := a.windows(ctx, e.Target, e.Ended)
+			if err != nil {
+				return l, err
+			}
+			if k > n {
+				n, stored = k, time.Now()
+			}
+			watched = time.Since(stored) < watchedFor
 		}
-		if err := pause(ctx, askEvery); err != nil {
-			return l, err
+		// Nothing watches the target, or no longer: what comes is recorded here.
+		if err2 := a.record(ctx, t, e.Target, recordWindow, nil, func(k int, _ time.Duration) bool {
+			return more(n + k)
+		}, most); !errors.Is(err2, ErrWatched) {
+			return l, cmp.Or(err2, err)
 		}
-		k, err := a.windows(ctx, e.Target, e.Ended)
-		if err != nil {
-			return l, err
-		}
-		if k > n {
-			n, stored = k, time.Now()
-		}
-		watched = time.Since(stored) < watchedFor
 	}
-	// Nothing watches the target, or no longer: what comes is recorded here.
-	if err2 := a.record(ctx, t, e.Target, recordWindow, nil, func(k int, _ time.Duration) bool { return more(n + k) },
-		most); err2 != nil {
-		return l, err2
-	}
-	return l, err
 }

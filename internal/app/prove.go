@@ -42,13 +42,6 @@ const (
 	MostOfSide  = 12 * time.Hour
 )
 
-// provenClasses is how many classes of either side are compared, those with the most time.
-const provenClasses = 500
-
-// longest is the length from which a window of the history is an hour's sum: it says nothing of how alike neighbours
-// are.
-const longest = 10 * time.Minute
-
 // Proven is a proof, of one of two kinds: Live where the history has windows of both sides, else Proof of two single
 // windows, which has no interval.
 type Proven struct {
@@ -183,6 +176,20 @@ func (a Actions) proveOnce(
 // Live judges an action by what the history has of the time around it. It asks the server nothing; with no history the
 // proof is invalid, and says so.
 func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o Proving) (proof.Live, error) {
+	h, err := a.history(ctx)
+	if err != nil {
+		return proof.Live{}, err
+	}
+	if h != nil {
+		defer h.Close()
+	}
+	return a.live(ctx, t, e, o, &gathering{h: h})
+}
+
+// live is Live with what was gathered before.
+func (a Actions) live(
+	ctx context.Context, t family.Server, e journal.Entry, o Proving, g *gathering,
+) (proof.Live, error) {
 	book, err := a.Ledger(ctx)
 	if err != nil {
 		return proof.Live{}, err
@@ -195,28 +202,34 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 		Rules: stat.Rules{Confidence: o.Confidence},
 	}
 	parse := judged(t.About().Flavor).Dialect.Parse
-	h, err := a.history(ctx)
-	if err != nil || h == nil {
-		return proof.Judge(c, parse), err
+	if g.h == nil {
+		return proof.Judge(c, parse), nil
 	}
-	defer h.Close()
-	now := time.Now()
-	end := c.Ended.Add(c.After)
+	begin, end, now := c.Started.Add(-c.Before), c.Ended.Add(c.After), time.Now()
+	most := end // of the same hours: those that a wait will ask for
 	if end.After(now) {
 		end = now.Add(time.Second)
+	}
+	if g.past == nil {
+		most = end
 	}
 	var stretches [][2]time.Time
 	for d := 7; d >= 1; d-- { // the same hours of earlier days
 		back := time.Duration(d) * -24 * time.Hour
-		if until := end.Add(back); until.Before(c.Started.Add(-c.Before)) {
-			stretches = append(stretches, [2]time.Time{c.Ended.Add(back), until})
+		from, until := c.Ended.Add(back), most.Add(back)
+		if until.After(begin) {
+			until = begin
+		}
+		if from.Before(until) {
+			stretches = append(stretches, [2]time.Time{from, until})
 		}
 	}
-	stretches = append(stretches, [2]time.Time{c.Started.Add(-c.Before), c.Started}, [2]time.Time{c.Ended, end})
-	if c.Traffic, c.Beyond, err = gather(ctx, h, e.Target, f.Subject.Classes, stretches); err != nil {
+	stretches = append(stretches, [2]time.Time{begin, c.Started}, [2]time.Time{c.Ended, end})
+	g.target, g.about = e.Target, f.Subject.Classes
+	if c.Traffic, c.Beyond, err = g.gather(ctx, stretches); err != nil {
 		return proof.Live{}, err
 	}
-	if c.Events, err = changesOf(ctx, book, h, e, t.About().Server, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour),
+	if c.Events, err = changesOf(ctx, book, g.h, e, t.About().Server, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour),
 		end); err != nil {
 		return proof.Live{}, err
 	}
@@ -248,62 +261,6 @@ func (a Actions) history(ctx context.Context) (*history.History, error) {
 		return nil, nil
 	}
 	return history.Open(ctx, a.HistoryPath(), history.Options{})
-}
-
-// gather reads traffic out of the history, in stretches of time of which the last two are the sides of a change: of the
-// classes with the most time on either side, and of those of a finding. beyond is which part of the time of either side
-// is of other classes.
-func gather(
-	ctx context.Context, h *history.History, target string, about []string, stretches [][2]time.Time,
-) (t proof.Traffic, beyond [2]float64, err error) {
-	var keys []history.ClassKey // in their order, so that the same history gives the same proof
-	var whole [2]float64
-	first := len(stretches) - len(whole)
-	for i, s := range stretches[first:] {
-		rank := 0
-		list, all, err := h.Classes(ctx, target, s[0], s[1], 0, func(c class.Class) bool {
-			rank++
-			return rank <= provenClasses || slices.Contains(about, c.ID)
-		})
-		if err != nil {
-			return t, beyond, err
-		}
-		whole[i] = all.TimeSec
-		for _, c := range list {
-			if k := history.KeyOf(c); !slices.Contains(keys, k) {
-				keys = append(keys, k)
-				t.Courses = append(t.Courses, proof.Course{Class: c})
-			}
-		}
-	}
-	for i, s := range stretches {
-		windows, courses, err := h.Courses(ctx, target, keys, s[0], s[1])
-		if err != nil {
-			return t, beyond, err
-		}
-		at := make([]int, len(windows))
-		for j, w := range windows {
-			if at[j] = -1; w.To.Sub(w.From) <= longest {
-				at[j] = len(t.Spans)
-				t.Spans = append(t.Spans, proof.Span{From: w.From, To: w.To, Seconds: w.Seconds})
-			}
-		}
-		sum := 0.0
-		for j, k := range keys {
-			for _, p := range courses[k] {
-				sum += p.TimeSec
-				if at[p.Window] >= 0 {
-					t.Courses[j].Sums = append(t.Courses[j].Sums, proof.Sum{
-						Span: at[p.Window], Calls: p.Count, TimeSec: p.TimeSec, Examined: p.Examined,
-					})
-				}
-			}
-		}
-		if i >= first && whole[i-first] > 0 {
-			beyond[i-first] = max(0, 1-sum/whole[i-first])
-		}
-	}
-	return t, beyond, nil
 }
 
 // Watched reports whether something writes the history of a target now: `dyno serve`, in this process or another.
@@ -353,7 +310,7 @@ func (a Actions) Record(
 
 // ErrWatched is the error of a recording during which something else began to write the history of the target. It ends,
 // as windows that reach into the minutes of the other would keep these out.
-var ErrWatched = errors.New("`dyno serve` has begun to watch the server: its windows are to be waited for")
+var ErrWatched = errors.New("something else has begun to watch the server: its windows are to be waited for")
 
 // record puts one window after the other into the history until more says no. It is asked after each.
 func (a Actions) record(

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/change"
-	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -22,67 +18,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/test/servers"
 )
-
-// TestProofTraffic: a class that was among those with the most time on one side is read on both and on earlier days,
-// each source for itself, and what is left out is told.
-func TestProofTraffic(t *testing.T) {
-	ctx := t.Context()
-	h, err := history.Open(ctx, t.TempDir()+"/h.db", history.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	at := time.UnixMilli(time.Now().UnixMilli()).Add(-26 * time.Hour).Truncate(time.Minute)
-	fixed := func(origin class.Origin, sec float64) class.Class {
-		return class.Class{ID: "a1", Fingerprint: "select a", Schema: "shop", Origin: origin, Count: 100, TimeSec: sec}
-	}
-	put := func(at time.Time, a class.Class) {
-		t.Helper()
-		list := []class.Class{a}
-		for i := range 600 {
-			list = append(list, class.Class{
-				ID: fmt.Sprint("b", i), Fingerprint: "select b", Schema: "shop", Origin: class.PerformanceSchema,
-				Count: 100, TimeSec: 1,
-			})
-		}
-		if err := h.PutClasses(ctx, "shop", at, at.Add(time.Minute), list); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change := at.Add(24 * time.Hour)
-	put(at, fixed(class.PerformanceSchema, 0.5))
-	put(change.Add(-time.Minute), fixed(class.PerformanceSchema, 400))
-	put(change, fixed(class.PerformanceSchema, 0.1))
-	put(change.Add(time.Minute), fixed(class.SlowLog, 400))
-	got, beyond, err := gather(ctx, h, "shop", nil, [][2]time.Time{
-		{at, at.Add(time.Minute)}, {change.Add(-time.Minute), change}, {change, change.Add(time.Minute)},
-	})
-	if err != nil || len(got.Spans) != 3 || got.Courses[0].Class.ID != "a1" || len(got.Courses[0].Sums) != 3 ||
-		got.Courses[0].Sums[2].Calls != 100 {
-		t.Errorf("%d windows, %+v, %v", len(got.Spans), got.Courses[0], err)
-	}
-	// 100 of 1000 s before, and of 600.1 s after.
-	if math.Abs(beyond[0]-0.1) > 1e-6 || math.Abs(beyond[1]-100/600.1) > 1e-6 {
-		t.Errorf("beyond: %v", beyond)
-	}
-	got, _, err = gather(ctx, h, "shop", nil, [][2]time.Time{
-		{change.Add(-time.Minute), change.Add(time.Minute)}, {change.Add(time.Minute), change.Add(2 * time.Minute)},
-	})
-	n := map[class.Origin]int{}
-	for _, x := range got.Courses {
-		if x.Class.ID == "a1" {
-			n[x.Class.Origin] = len(x.Sums)
-		}
-	}
-	if err != nil || n[class.PerformanceSchema] != 2 || n[class.SlowLog] != 1 {
-		t.Errorf("by source: %v, %v", n, err)
-	}
-	// One of a finding is read whatever its time.
-	got, _, err = gather(ctx, h, "shop", []string{"a1"}, [][2]time.Time{{at, at.Add(time.Minute)}, {change, change}})
-	if err != nil || !slices.ContainsFunc(got.Courses, func(x proof.Course) bool { return x.Class.ID == "a1" }) {
-		t.Errorf("of a finding: %v", err)
-	}
-}
 
 // TestProofOnLiveTraffic: traffic is recorded before a missing index is added and after it, and the proof out of the
 // history calls the class that uses the table better, with an interval, and not the one beside it.

@@ -39,7 +39,9 @@ func TestProofWhatElseChanged(t *testing.T) {
 		},
 		"another server": {
 			func(x *journal.Entry) { x.ID, x.Server = "a-2", "18:primary:5432::/data/shop" },
-			"another server had this name as action a-2 was made", time.Time{}, "",
+			"another server had this name as action a-2 was made",
+			time.Time{},
+			"",
 		},
 		"another server and target": {func(x *journal.Entry) { x.Target, x.Server = "b", "18" }, "", time.Time{}, ""},
 	} {

@@ -42,13 +42,6 @@ const (
 	MostOfSide  = 12 * time.Hour
 )
 
-// provenClasses is how many classes of the history are compared at most, those with the most time.
-const provenClasses = 500
-
-// longest is the length from which a window of the history is an hour's sum: it says nothing of how alike neighbours
-// are.
-const longest = 10 * time.Minute
-
 // Proven is a proof, of one of two kinds: Live where the history has windows of both sides, else Proof of two single
 // windows, which has no interval.
 type Proven struct {
@@ -183,6 +176,20 @@ func (a Actions) proveOnce(
 // Live judges an action by what the history has of the time around it. It asks the server nothing; with no history the
 // proof is invalid, and says so.
 func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o Proving) (proof.Live, error) {
+	h, err := a.history(ctx)
+	if err != nil {
+		return proof.Live{}, err
+	}
+	if h != nil {
+		defer h.Close()
+	}
+	return a.live(ctx, t, e, o, &gathering{h: h})
+}
+
+// live is Live with what was gathered before.
+func (a Actions) live(
+	ctx context.Context, t family.Server, e journal.Entry, o Proving, g *gathering,
+) (proof.Live, error) {
 	book, err := a.Ledger(ctx)
 	if err != nil {
 		return proof.Live{}, err
@@ -195,36 +202,39 @@ func (a Actions) Live(ctx context.Context, t family.Server, e journal.Entry, o P
 		Rules: stat.Rules{Confidence: o.Confidence},
 	}
 	parse := judged(t.About().Flavor).Dialect.Parse
-	h, err := a.history(ctx)
-	if err != nil || h == nil {
-		return proof.Judge(c, parse), err
+	if g.h == nil {
+		return proof.Judge(c, parse), nil
 	}
-	defer h.Close()
-	now := time.Now()
-	end := c.Ended.Add(c.After)
+	begin, end, now := c.Started.Add(-c.Before), c.Ended.Add(c.After), time.Now()
+	most := end // of the same hours: those that a wait will ask for
 	if end.After(now) {
 		end = now.Add(time.Second)
 	}
-	var traffic gathering
+	if g.past == nil {
+		most = end
+	}
+	var stretches [][2]time.Time
 	for d := 7; d >= 1; d-- { // the same hours of earlier days
 		back := time.Duration(d) * -24 * time.Hour
-		if until := end.Add(back); until.Before(c.Started.Add(-c.Before)) {
-			if err := traffic.add(ctx, h, e.Target, c.Ended.Add(back), until); err != nil {
-				return proof.Live{}, err
-			}
+		from, until := c.Ended.Add(back), most.Add(back)
+		if until.After(begin) {
+			until = begin
+		}
+		if from.Before(until) {
+			stretches = append(stretches, [2]time.Time{from, until})
 		}
 	}
-	for _, side := range [][2]time.Time{{c.Started.Add(-c.Before), c.Started}, {c.Ended, end}} {
-		if err := traffic.add(ctx, h, e.Target, side[0], side[1]); err != nil {
-			return proof.Live{}, err
-		}
+	stretches = append(stretches, [2]time.Time{begin, c.Started}, [2]time.Time{c.Ended, end})
+	g.target, g.about = e.Target, f.Subject.Classes
+	if c.Traffic, c.Beyond, err = g.gather(ctx, stretches); err != nil {
+		return proof.Live{}, err
 	}
-	c.Traffic = traffic.Traffic
-	if c.Events, err = changesOf(ctx, book, h, e, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour), end); err != nil {
+	if c.Events, err = changesOf(ctx, book, g.h, e, t.About().Server, c.Traffic.Spans, c.Started.Add(-8*24*time.Hour),
+		end); err != nil {
 		return proof.Live{}, err
 	}
 	l := proof.Judge(c, parse)
-	if slices.ContainsFunc(traffic.Courses, func(x proof.Course) bool { return x.Class.Origin == class.SlowLog }) {
+	if slices.ContainsFunc(c.Traffic.Courses, func(x proof.Course) bool { return x.Class.Origin == class.SlowLog }) {
 		l.Notes = append(l.Notes, "classes are read from the slow log: what is faster than long_query_time is not "+
 			"counted, so a gain may be larger than shown")
 	}
@@ -253,65 +263,6 @@ func (a Actions) history(ctx context.Context) (*history.History, error) {
 	return history.Open(ctx, a.HistoryPath(), history.Options{})
 }
 
-// gathering collects traffic out of the history.
-type gathering struct {
-	proof.Traffic
-	place map[gathered]int
-}
-
-type gathered struct {
-	id, schema string
-	sampled    bool
-}
-
-// add adds the windows that lie in a stretch of time, which is later than what was added before.
-func (g *gathering) add(ctx context.Context, h *history.History, target string, from, to time.Time) error {
-	if !from.Before(to) {
-		return nil
-	}
-	list, _, err := h.Classes(ctx, target, from, to, provenClasses)
-	if err != nil {
-		return err
-	}
-	keys := make([]history.ClassKey, len(list))
-	by := map[history.ClassKey]class.Class{}
-	for i, c := range list {
-		keys[i] = history.KeyOf(c)
-		by[keys[i]] = c
-	}
-	windows, courses, err := h.Courses(ctx, target, keys, from, to)
-	if err != nil {
-		return err
-	}
-	at := make([]int, len(windows))
-	for i, w := range windows {
-		if at[i] = -1; w.To.Sub(w.From) <= longest {
-			at[i] = len(g.Spans)
-			g.Spans = append(g.Spans, proof.Span{From: w.From, To: w.To, Seconds: w.Seconds})
-		}
-	}
-	if g.place == nil {
-		g.place = map[gathered]int{}
-	}
-	for _, key := range keys { // in their order, so that the same history gives the same proof
-		k := gathered{key.ID, key.Schema, key.Sampled}
-		i, ok := g.place[k]
-		if !ok {
-			i = len(g.Traffic.Courses)
-			g.place[k] = i
-			g.Traffic.Courses = append(g.Traffic.Courses, proof.Course{Class: by[key]})
-		}
-		for _, p := range courses[key] {
-			if at[p.Window] >= 0 {
-				g.Traffic.Courses[i].Sums = append(g.Traffic.Courses[i].Sums, proof.Sum{
-					Span: at[p.Window], Calls: p.Count, TimeSec: p.TimeSec, Examined: p.Examined,
-				})
-			}
-		}
-	}
-	return nil
-}
-
 // Watched reports whether something writes the history of a target now: `dyno serve`, in this process or another.
 func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 	h, err := a.history(ctx)
@@ -319,16 +270,28 @@ func (a Actions) Watched(ctx context.Context, target string) (bool, error) {
 		return false, err
 	}
 	defer h.Close()
+	return isWatched(ctx, h, target)
+}
+
+func isWatched(ctx context.Context, h *history.History, target string) (bool, error) {
 	now := time.Now()
 	ws, _, err := h.Courses(ctx, target, nil, now.Add(-watchedFor), now.Add(time.Minute))
-	return slices.ContainsFunc(ws, func(w history.Window) bool {
+	if err != nil || slices.ContainsFunc(ws, func(w history.Window) bool {
 		return w.To.Sub(w.From) > 2*recordWindow && w.To.Sub(w.From) <= longest
-	}), err
+	}) {
+		return err == nil, err
+	}
+	// What has begun within that time has states, and may have no window yet.
+	at, err := h.StateTimes(ctx, target, now.Add(-watchedFor), now, 2)
+	return len(at) > 0 && at[0].After(now.Add(stateEvery-watchedFor)) && at[len(at)-1].After(now.Add(-stateEvery)), err
 }
 
 // watchedFor is how old the last window of a target that is watched is at most: it ends with the minute, and a read
 // that failed leaves one out.
 const watchedFor = 4 * time.Minute
+
+// stateEvery is how long no state comes at most of a target that is watched.
+const stateEvery = 30 * time.Second
 
 // Of one side of a proof so many windows of that length are recorded when nothing else watches the target: a minute.
 const (
@@ -337,13 +300,17 @@ const (
 )
 
 // Record counts the classes of a target and puts them into the history, in n windows of one length, at least a second.
-// It is for targets that nothing watches; where something begins to meanwhile, its windows count.
+// It is for targets that nothing watches; where something begins to meanwhile, it ends with ErrWatched.
 func (a Actions) Record(
 	ctx context.Context, t family.Server, target string, window time.Duration, n int, sink progress.Sink,
 ) error {
 	return a.record(ctx, t, target, window, sink, func(k int, _ time.Duration) bool { return k < n },
 		time.Duration(n)*window)
 }
+
+// ErrWatched is the error of a recording during which something else began to write the history of the target. It ends,
+// as windows that reach into the minutes of the other would keep these out.
+var ErrWatched = errors.New("something else has begun to watch the server: its windows are to be waited for")
 
 // record puts one window after the other into the history until more says no. It is asked after each.
 func (a Actions) record(
@@ -398,6 +365,9 @@ func (a Actions) record(
 			n++
 		}
 		from = to
+		if other, err := isWatched(ctx, h, target); other || err != nil {
+			return cmp.Or(err, ErrWatched)
+		}
 	}
 	sink.Report(progress.Progress{Step: "recording live traffic", Started: begun, At: time.Now(), End: true})
 	return nil

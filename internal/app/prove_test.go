@@ -13,6 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/test/servers"
 )
@@ -119,6 +121,27 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	if kept, err := Reports(a).Report(ctx, doc.ID); err != nil || kept.Live == nil ||
 		kept.Live.Result != x.Result {
 		t.Errorf("kept: %+v %v", kept, err)
+	}
+
+	// Where something begins to watch the target, which says so by its states, nothing more is recorded.
+	h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	err = a.record(ctx, tg, name, 300*time.Millisecond, nil, func(k int, _ time.Duration) bool {
+		if k == 1 {
+			if err := h.PutState(&state.State{Target: name, At: time.Now(), Up: true}); err != nil {
+				t.Error(err)
+			}
+			if err := h.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		return k < 3
+	}, 0)
+	if !errors.Is(err, ErrWatched) {
+		t.Errorf("beside another: %v", err)
 	}
 
 	// A setting that changed in between is said, and leaves no verdict when it came together with the change.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,23 +80,32 @@ func (a Actions) PrepareProof(
 func (a Actions) awaitBefore(
 	ctx context.Context, t family.Server, target string, watched bool, sink progress.Sink,
 ) error {
-	for begun := time.Now(); watched; {
-		n, err := a.windows(ctx, target, time.Now().Add(-DefaultSide))
-		if err != nil || n > stat.MinWindows || time.Since(begun) > watchedLeast+watchedWindow {
-			return err
+	h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for begun := time.Now(); ; watched = true {
+		for watched {
+			n, err := windows(ctx, h, target, time.Now().Add(-DefaultSide))
+			if err != nil || n > stat.MinWindows || time.Since(begun) > watchedLeast+watchedWindow {
+				return err
+			}
+			sink.Report(progress.Progress{
+				Step: "waiting for windows before the change", Unit: "windows", Started: begun, At: time.Now(),
+				Done: float64(n), Total: stat.MinWindows + 1,
+			})
+			if err := pause(ctx, askEvery); err != nil {
+				return err
+			}
+			if watched, err = isWatched(ctx, h, target); err != nil {
+				return err
+			}
 		}
-		sink.Report(progress.Progress{
-			Step: "waiting for windows before the change", Unit: "windows", Started: begun, At: time.Now(),
-			Done: float64(n), Total: stat.MinWindows + 1,
-		})
-		if err := pause(ctx, askEvery); err != nil {
-			return err
-		}
-		if watched, err = a.Watched(ctx, target); err != nil {
+		if err := a.Record(ctx, t, target, recordWindow, recordWindows, sink); !errors.Is(err, ErrWatched) {
 			return err
 		}
 	}
-	return a.Record(ctx, t, target, recordWindow, recordWindows, sink)
 }
 
 // counts reports whether a source of a server counts the statements of classes, and what to switch on where one does
@@ -130,12 +140,7 @@ func counts(ctx context.Context, t family.Server) (counted bool, fix string, err
 }
 
 // windows counts the windows of a target in the history since a moment.
-func (a Actions) windows(ctx context.Context, target string, since time.Time) (int, error) {
-	h, err := a.history(ctx)
-	if err != nil || h == nil {
-		return 0, err
-	}
-	defer h.Close()
+func windows(ctx context.Context, h *history.History, target string, since time.Time) (int, error) {
 	ws, _, err := h.Courses(ctx, target, []history.ClassKey{}, since, time.Now().Add(time.Minute))
 	return len(ws), err
 }
@@ -148,7 +153,13 @@ func (a Actions) windows(ctx context.Context, target string, since time.Time) (i
 func (a Actions) AwaitProof(
 	ctx context.Context, t family.Server, e journal.Entry, o Proving, most time.Duration,
 ) (l proof.Live, err error) {
-	watched, err := a.Watched(ctx, e.Target)
+	h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
+	if err != nil {
+		return l, err
+	}
+	defer h.Close()
+	g := &gathering{h: h, past: map[[2]time.Time]*stretch{}}
+	watched, err := isWatched(ctx, h, e.Target)
 	if err != nil {
 		return l, err
 	}
@@ -160,7 +171,7 @@ func (a Actions) AwaitProof(
 	o.After = min(max(o.After, time.Since(e.Ended)+most+2*window), MostOfSide)
 	o.Confidence = 1 - (1-stat.DefaultConfidence)/float64(len(looks))
 	// What stands against any proof is known before the first look, which is for that alone.
-	if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 {
+	if l, err = a.live(ctx, t, e, o, g); err != nil || len(l.Final) > 0 {
 		return l, err
 	}
 	begun, at, step := time.Now(), 0, ""
@@ -176,7 +187,7 @@ func (a Actions) AwaitProof(
 				at++
 			}
 			looked = time.Now()
-			if l, err = a.Live(ctx, t, e, o); err != nil || len(l.Final) > 0 || due && (l.Result == stat.Better ||
+			if l, err = a.live(ctx, t, e, o, g); err != nil || len(l.Final) > 0 || due && (l.Result == stat.Better ||
 				l.Result == stat.Worse || l.Result == stat.Same) {
 				return false
 			}
@@ -199,27 +210,28 @@ func (a Actions) AwaitProof(
 	defer func() {
 		o.Progress.Report(progress.Progress{Step: step, Started: begun, At: time.Now(), End: true})
 	}()
-	n := 0
-	for stored := time.Now(); watched; {
-		if !more(n) {
-			return l, err
+	for n := 0; ; watched = true {
+		for stored := time.Now(); watched; {
+			if !more(n) {
+				return l, err
+			}
+			if err := pause(ctx, askEvery); err != nil {
+				return l, err
+			}
+			k, err := windows(ctx, h, e.Target, e.Ended)
+			if err != nil {
+				return l, err
+			}
+			if k > n {
+				n, stored = k, time.Now()
+			}
+			watched = time.Since(stored) < watchedFor
 		}
-		if err := pause(ctx, askEvery); err != nil {
-			return l, err
+		// Nothing watches the target, or no longer: what comes is recorded here.
+		if err2 := a.record(ctx, t, e.Target, recordWindow, nil, func(k int, _ time.Duration) bool {
+			return more(n + k)
+		}, most); !errors.Is(err2, ErrWatched) {
+			return l, cmp.Or(err2, err)
 		}
-		k, err := a.windows(ctx, e.Target, e.Ended)
-		if err != nil {
-			return l, err
-		}
-		if k > n {
-			n, stored = k, time.Now()
-		}
-		watched = time.Since(stored) < watchedFor
 	}
-	// Nothing watches the target, or no longer: what comes is recorded here.
-	if err2 := a.record(ctx, t, e.Target, recordWindow, nil, func(k int, _ time.Duration) bool { return more(n + k) },
-		most); err2 != nil {
-		return l, err2
-	}
-	return l, err
 }

@@ -25,14 +25,17 @@ const (
 	identityEvery = 15 * time.Second
 	// mostHoles bounds the times without windows around which states are compared, those nearest to now.
 	mostHoles = 40
+	// longestChange is how long a change goes on at most whose end no one saw.
+	longestChange = 24 * time.Hour
 	// uptimeSlack is by how much a server's uptime and the clock may differ between two moments.
 	uptimeSlack = 30 * time.Second
 )
 
-// changesOf returns what else may have changed how fast a server is: the events of the target, the actions on that
-// server under whatever name, and other servers that had the target's name.
+// changesOf returns what else may have changed how fast a server is: the events of the target, the actions on the
+// server with that identity under whatever name, and other servers that had the target's name.
 func changesOf(
-	ctx context.Context, l *ledger.Ledger, h *history.History, e journal.Entry, spans []proof.Span, from, to time.Time,
+	ctx context.Context, l *ledger.Ledger, h *history.History, e journal.Entry, server string, spans []proof.Span,
+	from, to time.Time,
 ) ([]event.Event, error) {
 	events, err := l.Events.List(ctx, e.Target, from, to)
 	if err != nil {
@@ -48,34 +51,13 @@ func changesOf(
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range all {
-		if x.State == journal.Planned || x.State == journal.Failed {
-			continue
-		}
-		if x.Server != e.Server {
-			if x.Target == e.Target && x.Server != "" {
-				events = append(events, replaced(x.Started, "as action "+x.ID+" was made"))
-			}
-			continue
-		}
-		if x.Action.Kind != finding.KillSession {
-			events = append(events, event.Event{
-				At: x.Started, Until: x.Ended, Kind: event.Action, Text: x.ID + ": " + x.Action.SQL, Ref: x.ID,
-			})
-		}
-		if !x.UndoneAt.IsZero() { // without Ref: that of the judged action ends its effect, as another's change would
-			events = append(events, event.Event{
-				At: cmp.Or(x.UndoBegan, x.UndoneAt), Until: x.UndoneAt, Kind: event.Action,
-				Text: "undo of " + x.ID + ": " + x.Action.Undo,
-			})
-		}
-	}
+	events = append(events, changesBy(all, e, server, time.Now())...)
 	seen, err := l.Diagnoses.Between(ctx, e.Target, from, to, 0)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range seen { // a server's own identity, without the database that the journal may add
-		if d.Server != "" && e.Server != "" && d.Server != e.Server && !strings.HasPrefix(e.Server, d.Server+"/") {
+	for _, d := range seen {
+		if d.Server != "" && e.Server != "" && !isKeyOf(e.Server, d.Server) {
 			events = append(events, replaced(d.At, "at diagnosis "+d.ID))
 		}
 	}
@@ -86,6 +68,44 @@ func changesOf(
 	events = append(events, unseen...)
 	slices.SortStableFunc(events, func(x, y event.Event) int { return x.At.Compare(y.At) })
 	return events, nil
+}
+
+// changesBy returns what else the journal says of a server, known by its own identity, and of the target of an entry:
+// the actions, the undos, and that another server had the name. What is not known to have ended may go on.
+func changesBy(all []journal.Entry, e journal.Entry, server string, now time.Time) (events []event.Event) {
+	for _, x := range all {
+		if x.State == journal.Planned || x.State == journal.Failed {
+			continue
+		}
+		if x.Server != e.Server && !(isKeyOf(x.Server, server) && isKeyOf(e.Server, server)) {
+			if x.Target == e.Target && x.Server != "" {
+				events = append(events, replaced(x.Started, "as action "+x.ID+" was made"))
+			}
+			continue
+		}
+		add := func(begun, ended time.Time, text, ref string) {
+			if ended.IsZero() {
+				text = "not known to have ended: " + text
+				if ended = now; now.Sub(begun) > longestChange {
+					ended = begun.Add(longestChange)
+				}
+			}
+			events = append(events, event.Event{At: begun, Until: ended, Kind: event.Action, Text: text, Ref: ref})
+		}
+		if x.Action.Kind != finding.KillSession {
+			add(x.Started, x.Ended, x.ID+": "+x.Action.SQL, x.ID)
+		}
+		// without Ref: an undo of the judged action ends its effect, as another's change would
+		if begun := cmp.Or(x.UndoBegan, x.UndoneAt); !begun.IsZero() {
+			add(begun, x.UndoneAt, "undo of "+x.ID+": "+x.Action.Undo, "")
+		}
+	}
+	return events
+}
+
+// isKeyOf reports whether the journal may know a server by that key: its own identity, without or with a database.
+func isKeyOf(key, server string) bool {
+	return key == server || server != "" && strings.HasPrefix(key, server+"/")
 }
 
 // replaced is the event that another server than the changed one answered at a moment.

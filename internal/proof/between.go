@@ -2,10 +2,13 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
@@ -21,7 +24,7 @@ const stamp = "2006-01-02 15:04:05 UTC"
 // undisturbed returns the time around the change in which nothing else changed that may be the cause: from the last
 // other change before it to the first one after. An event between the last window before and the first one after is a
 // reason not to judge.
-func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
+func (c Case) undisturbed(parse shape.Parse) (from, to time.Time, notes, broken []string) {
 	first, last := c.Ended.Add(c.After), c.Started // ends of the time of which it is not known what changed when
 	for _, s := range c.Traffic.Spans {
 		if !s.To.After(c.Started) {
@@ -37,8 +40,9 @@ func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
 	if last.After(c.Started) || c.Started.Sub(last) > time.Hour {
 		last = c.Started
 	}
+	tables := sync.OnceValue(func() []string { return c.tables(parse) })
 	for _, e := range c.Events {
-		what := c.disturbs(e)
+		what := c.disturbs(e, tables)
 		if what == "" {
 			continue
 		}
@@ -68,8 +72,8 @@ func (c Case) undisturbed() (from, to time.Time, notes, broken []string) {
 }
 
 // disturbs says what an event is that may change the time of a call as well, "" for one that does not, or is the change
-// itself.
-func (c Case) disturbs(e event.Event) string {
+// itself. tables are those of Case.tables.
+func (c Case) disturbs(e event.Event, tables func() []string) string {
 	near := !e.At.Before(c.Started.Add(-5*time.Second)) && !e.At.After(c.Ended.Add(time.Minute))
 	text := strings.ToLower(e.Text)
 	short := e.Text
@@ -95,13 +99,32 @@ func (c Case) disturbs(e event.Event) string {
 		}
 		return "a changed setting (" + short + ")"
 	case e.Kind == event.DDL:
-		t := c.Action.Table.Table
-		if t != "" && (near || !strings.Contains(text, strings.ToLower(t))) { // its own, or of another table
+		own := e.Names(c.Action.Table.Table) || e.Names(c.Action.Index.Name)
+		if near && own && !strings.HasSuffix(e.Text, event.OtherDDL) ||
+			c.Action.Table.Table != "" && !slices.ContainsFunc(tables(), e.Names) {
 			return ""
 		}
 		return "a schema change (" + short + ")"
 	}
 	return ""
+}
+
+// tables returns the tables that are used by the classes which the change is about: what is done to one of them may
+// change their time as well.
+func (c Case) tables(parse shape.Parse) []string {
+	all := []string{c.Action.Table.Table}
+	for _, x := range c.Traffic.Courses {
+		if !c.concerns(x.Class, parse) {
+			continue
+		}
+		if sh, err := parse(x.Class.Text()); err == nil {
+			for _, t := range sh.Tables {
+				all = append(all, t.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // divide chooses the windows of either side within the undisturbed time.

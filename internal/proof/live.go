@@ -51,8 +51,10 @@ type Case struct {
 	Started time.Time       // of the change; windows that touch the time until Ended count for neither side
 	Ended   time.Time
 	Traffic Traffic
-	Events  []event.Event // of the server, in order of time
-	Others  string        // id of the class that stands for those that were not kept; "" for none
+	// Beyond is which part of the statement time before and after is of classes that Traffic does not have, 0 to 1.
+	Beyond [2]float64
+	Events []event.Event // of the server, in order of time
+	Others string        // id of the class that stands for those that were not kept; "" for none
 	// Before and After are how much time of either side counts at most.
 	Before, After time.Duration
 	Rules         stat.Rules // margin and confidence; the zero value takes Margin and 95 %
@@ -64,6 +66,9 @@ const Margin = 0.05
 // fewSeen is the least share of the statement time that the compared classes must have on both sides for a statement
 // on all of them.
 const fewSeen = 0.8
+
+// negligible is the share of the statement time of which nothing is said when it is not looked at.
+const negligible = 0.01
 
 // otherMix is the share of calls that differ in class from which the traffic before and after is not the same work.
 const otherMix = 0.5
@@ -140,11 +145,15 @@ func Judge(c Case, parse shape.Parse) Live {
 		c.Rules.Margin = Margin
 	}
 	c.Rules.Confidence = cmp.Or(c.Rules.Confidence, stat.DefaultConfidence)
-	from, to, notes, broken := c.undisturbed()
+	from, to, notes, broken := c.undisturbed(parse)
 	s := c.divide(from, to)
 	l := Live{Change: c.Ended, Expected: c.Gain, Notes: notes, Before: c.stretch(s.before), After: c.stretch(s.after)}
 	all := c.totals(s)
 	l.Shift = shiftOf(all)
+	if x := max(c.Beyond[0], c.Beyond[1]); x > negligible {
+		l.Notes = append(l.Notes, fmt.Sprintf("only the classes with the most time were looked at: %.0f %% of the "+
+			"statement time of one side is of others", 100*x))
+	}
 	if !to.IsZero() {
 		l.Final = append(l.Final, fmt.Sprintf("of the time after the change only that until %s counts",
 			to.UTC().Format(stamp)))
@@ -285,15 +294,31 @@ func (c Case) totals(s sides) []total {
 			out = append(out, x)
 		}
 	}
-	return out
+	return append(out, c.beyond(out)...)
+}
+
+// beyond returns the classes that are not in Traffic as one that cannot be compared: its calls are unknown.
+func (c Case) beyond(all []total) []total {
+	if max(c.Beyond[0], c.Beyond[1]) <= negligible {
+		return nil
+	}
+	rest := total{Course: &Course{Class: class.Class{Fingerprint: "statements of classes with less time"}}}
+	for _, x := range all {
+		rest.before.time, rest.after.time = rest.before.time+x.before.time, rest.after.time+x.after.time
+	}
+	for i, side := range []*amount{&rest.before, &rest.after} {
+		part := min(c.Beyond[i], 1-negligible)
+		side.time *= part / (1 - part)
+	}
+	return []total{rest}
 }
 
 // touches reports whether the change is about a class.
 func (c Case) touches(x total, all []total, parse shape.Parse) bool {
-	if x.Class.ID == c.Others && c.Others != "" {
+	if x.Class.ID == "" || x.Class.ID == c.Others {
 		return false
 	}
-	if slices.Contains(c.About.Classes, x.Class.ID) && fits(x.Class, c.Action) || uses(x.Class, c.Action, parse) {
+	if c.concerns(x.Class, parse) {
 		return true
 	}
 	if c.Action.Table.Table != "" {
@@ -304,6 +329,11 @@ func (c Case) touches(x total, all []total, parse shape.Parse) bool {
 		before, after = before+y.before.time, after+y.after.time
 	}
 	return x.before.time >= weighty*before && before > 0 || x.after.time >= weighty*after && after > 0
+}
+
+// concerns reports whether the finding was about a class, or its statements use the action's table.
+func (c Case) concerns(x class.Class, parse shape.Parse) bool {
+	return slices.Contains(c.About.Classes, x.ID) && fits(x, c.Action) || uses(x, c.Action, parse)
 }
 
 // shiftOf is Mix.Shift of all classes.
@@ -346,6 +376,24 @@ func comparable(x total) bool {
 	return !x.Class.Sampled && x.before.enough() && x.after.enough()
 }
 
+// otherSource says that another source counted a class on one side than on the other: they do not count alike, as the
+// one may leave out fast statements. It is empty when that is not so.
+func otherSource(list []total) string {
+	was := map[key]class.Origin{}
+	for _, x := range list {
+		if !x.Class.Sampled && x.before.enough() && !x.after.enough() {
+			was[keyOf(x.Class)] = x.Class.Origin
+		}
+	}
+	for _, x := range list {
+		if by, ok := was[keyOf(x.Class)]; ok && !x.Class.Sampled && by != x.Class.Origin && x.after.enough() {
+			return fmt.Sprintf("statements were counted by %s before and by %s after, which do not count alike", by,
+				x.Class.Origin)
+		}
+	}
+	return ""
+}
+
 // compare sets classes side by side: the time of a call of each class, weighted with the calls before (direct
 // standardisation; Keiding and Clayton, Standardization and Control for Confounding in Observational Studies, 2014).
 func (c Case) compare(list []total, s sides, broken []string) Outcome {
@@ -367,6 +415,8 @@ func (c Case) compare(list []total, s sides, broken []string) Outcome {
 		o.Reasons = append(o.Reasons, "no class that the change affects ran before or after it")
 	case len(in) == 0 && sampled > 0:
 		o.Reasons = append(o.Reasons, onlySampled)
+	case len(in) == 0 && otherSource(list) != "":
+		o.Reasons = append(o.Reasons, otherSource(list))
 	case len(in) == 0:
 		o.Reasons = append(o.Reasons, fmt.Sprintf("too few calls: no class has %d calls in %d windows of both sides",
 			fewCalls, stat.MinWindows))
@@ -396,8 +446,9 @@ func (c Case) compare(list []total, s sides, broken []string) Outcome {
 		o.Examined = e
 	}
 	if missing := unseen(list); missing > 1-fewSeen {
-		o.Reasons = append(o.Reasons, fmt.Sprintf("another mix: %.0f %% of the statement time of one side is of "+
-			"classes without enough calls on the other", 100*missing))
+		why := fmt.Sprintf("another mix: %.0f %% of the statement time of one side is of classes that have too few "+
+			"calls on the other, or are too many to compare", 100*missing)
+		o.Reasons = append(o.Reasons, cmp.Or(otherSource(list), why))
 		return o
 	}
 	if len(broken) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,36 @@ func TestLiveOtherChanges(t *testing.T) {
 	}
 }
 
+// TestLiveSchemaChanges: another change of any table that the statements use is one, even right after; of other tables,
+// and of those whose names only hold that of one, none.
+func TestLiveSchemaChanges(t *testing.T) {
+	joined := slow
+	joined.text = "select * from orders o join customers c on c.id = o.customer where o.day = ?"
+	for text, why := range map[string]string{
+		"ALTER TABLE orders ADD KEY by_day (day)":    "", // its own
+		"ALTER TABLE customers ADD KEY by_name (n)":  "a schema change (ALTER TABLE customers",
+		"4 more: TRUNCATE TABLE customers":           "a schema change (4 more: TRUNCATE TABLE customers)",
+		"9 more: " + event.OtherDDL:                  "a schema change (9 more: ",
+		"ALTER TABLE order_items ADD KEY a (b)":      "",
+		"ALTER TABLE old_customers ADD KEY by_b (b)": "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := world(random(), 60, 30, 0.3, 0.05, joined, items)
+			c.Action.Index.Name = "by_day"
+			c.Events = []event.Event{{At: changed.Add(20 * time.Second), Kind: event.DDL, Text: text}}
+			l := judged(c)
+			if (l.Result == stat.Invalid) != (why != "") || !says(l.Reasons, why) {
+				t.Errorf("%s %q", l.Result, l.Reasons)
+			}
+			c.Events[0].At = changed.Add(20 * time.Minute)
+			own := strings.Contains(text, "TABLE orders")
+			if l := judged(c); (l.After.Windows < 30) != (why != "" || own) || l.Result != stat.Better {
+				t.Errorf("later: %d windows, %s %q", l.After.Windows, l.Result, l.Reasons)
+			}
+		})
+	}
+}
+
 // TestLiveRefuses: what says nothing is invalid, with the reason.
 func TestLiveRefuses(t *testing.T) {
 	rare, guessed := slow, slow
@@ -282,6 +313,38 @@ func TestLiveCompared(t *testing.T) {
 	c.Gain = nil
 	if x := judged(c).Compared; x != nil {
 		t.Errorf("no gain: %+v", x)
+	}
+}
+
+// TestLiveOtherSource: of a class that another source counts after than before nothing is compared, and that is said.
+func TestLiveOtherSource(t *testing.T) {
+	c := world(random(), 60, 30, 0.3, 0.05, slow, slow)
+	for j := range c.Traffic.Courses {
+		x := &c.Traffic.Courses[j]
+		x.Class.Origin = []class.Origin{class.PerformanceSchema, class.SlowLog}[j]
+		x.Sums = slices.DeleteFunc(x.Sums, func(p Sum) bool { return (p.Span >= 60) != (j == 1) })
+	}
+	if l := judged(c); l.Result != stat.Invalid || !says(l.Reasons, "by performance_schema before and by slow_log") {
+		t.Errorf("%s %q", l.Result, l.Reasons)
+	}
+}
+
+// TestLiveBeyond: where much of the time is of classes that were not looked at, nothing is said of all, and all is said
+// of those that the change affects.
+func TestLiveBeyond(t *testing.T) {
+	for beyond, want := range map[float64]stat.Result{
+		0: stat.Better, 0.1: stat.Better, 0.7: stat.Invalid, 1: stat.Invalid,
+	} {
+		c := world(random(), 60, 30, 0.3, 0.05, slow, items)
+		c.Beyond[1] = beyond
+		l := judged(c)
+		if l.Whole.Result != want || (want == stat.Invalid) != says(l.Whole.Reasons, "another mix") ||
+			(beyond > 0) != says(l.Notes, fmt.Sprintf("%.0f %% of the statement time", 100*beyond)) {
+			t.Errorf("%g: %s %q %q", beyond, l.Whole.Result, l.Whole.Reasons, l.Notes)
+		}
+		if l.Result != stat.Better || len(l.Classes) != 1 {
+			t.Errorf("%g: of the class %s %q", beyond, l.Result, l.Reasons)
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func (m *member) newest() []metric.Sample {
 // minute gathers windows of query classes until a minute is full.
 type minute struct {
 	from, to time.Time
-	classes  map[classKey]*class.Class
+	classes  map[history.ClassKey]*class.Class
 	bytes    int                   // of their texts
 	left     int                   // windows' classes for which there was no room, which are one class
 	dist     []class.Distributions // that ended within the minute
@@ -129,11 +129,6 @@ const (
 	// a minute that nothing ends gets one distribution, and a family that has none says so with each window
 	mostOfDistributions = 2
 )
-
-type classKey struct {
-	id, schema string
-	sampled    bool
-}
 
 // add returns the minute when the window ends it: windows end a moment after the whole second they are taken at.
 func (m *minute) add(w ClassWindow) (full minute, ok bool) {
@@ -149,14 +144,14 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 // take adds a window.
 func (m *minute) take(w ClassWindow) {
 	if m.classes == nil {
-		m.from, m.classes = w.From, map[classKey]*class.Class{}
+		m.from, m.classes = w.From, map[history.ClassKey]*class.Class{}
 	}
 	m.to = w.To
 	if w.Distributions.Read() {
 		m.dist = append(m.dist[:min(len(m.dist), mostOfDistributions-1)], w.Distributions)
 	}
 	for _, c := range w.Classes {
-		k := classKey{c.ID, c.Schema, c.Sampled}
+		k := history.KeyOf(c)
 		have := m.classes[k]
 		switch size := texts(&c); {
 		case have != nil:
@@ -171,7 +166,7 @@ func (m *minute) take(w ClassWindow) {
 		default: // the figures count in one class for all of these
 			m.left++
 			c = history.InOthers(c)
-			k = classKey{c.ID, c.Schema, c.Sampled}
+			k = history.KeyOf(c)
 			if have := m.classes[k]; have != nil {
 				have.Add(c)
 			} else {

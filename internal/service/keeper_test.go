@@ -93,11 +93,25 @@ func TestMinuteHasABoundInBytes(t *testing.T) {
 	for _, c := range m.classes {
 		n, count = n+texts(c), count+int(c.Count)
 	}
-	rest := m.classes[classKey{id: history.Others}]
+	rest := m.classes[history.ClassKey{ID: history.Others}]
 	if n != m.bytes || n > mostOfMinuteBytes+1<<10 || len(m.classes) < 3 || count != 40 || rest == nil ||
 		m.left != int(rest.Count) {
 		t.Errorf("%d classes of %d bytes, counted as %d, with %d statements; %d left out", len(m.classes), n,
 			m.bytes, count, m.left)
+	}
+}
+
+// TestMinuteKeepsSourcesApart: what two sources counted of a class is not one class: they do not count alike.
+func TestMinuteKeepsSourcesApart(t *testing.T) {
+	var m minute
+	for i, origin := range []class.Origin{class.PerformanceSchema, class.SlowLog} {
+		from := time.Unix(60_000+5*int64(i), 0)
+		m.take(ClassWindow{From: from, To: from.Add(5 * time.Second), Classes: []class.Class{
+			{ID: "a", Origin: origin, Count: 1},
+		}})
+	}
+	if got := m.list(); len(got) != 2 || got[0].Count != 1 || got[1].Count != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
@@ -338,32 +336,8 @@ func (w *tableTimes) away(at time.Time) time.Duration {
 func (w *tableTimes) changed(ref schema.Ref, at time.Time) bool {
 	return slices.ContainsFunc(w.changes, func(e event.Event) bool {
 		between := e.At.After(at) && e.At.Before(w.from) || e.At.After(w.to) && e.At.Before(at)
-		return between && namesTable(e.Text, ref.Table)
+		return between && e.Names(ref.Table)
 	})
-}
-
-// namesTable reports whether the text of a schema change may be about a table. One that stands for several changes says
-// of none which table it was.
-func namesTable(text, table string) bool {
-	if strings.Contains(text, " more: ") {
-		return true
-	}
-	text, table = strings.ToLower(text), strings.ToLower(table)
-	inName := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for i := 0; table != ""; {
-		n := strings.Index(text[i:], table)
-		if n < 0 {
-			break
-		}
-		begin, end := i+n, i+n+len(table)
-		before, _ := utf8.DecodeLastRuneInString(text[:begin])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if !(begin > 0 && inName(before)) && !(end < len(text) && inName(after)) {
-			return true
-		}
-		i = end
-	}
-	return false
 }
 
 // planIn returns the plan that a class had in a window: the last one that was first seen before its end, unless one was

@@ -47,16 +47,13 @@ const (
 	ddlKinds = 20  // kinds that are told apart in a minute
 )
 
-// ddlNumber is what tells tables of one purpose apart.
-var ddlNumber = lazyregexp.New(`[0-9]+`)
-
 // kind counts a change and reports whether it is only counted.
 func (d *ddlWatch) kind(began time.Time, line string) (counted bool) {
 	name, _, _ := strings.Cut(line, "(")
-	name = state.Clip(strings.TrimSpace(ddlNumber.ReplaceAllString(name, "#")), ddlText)
+	name = state.Clip(strings.TrimSpace(event.Alike(name)), ddlText)
 	k := d.kinds[name]
 	if k == nil && len(d.kinds) >= ddlKinds {
-		name = "other schema changes"
+		name = event.OtherDDL
 		k = d.kinds[name]
 	}
 	if k == nil {
@@ -84,7 +81,7 @@ func (d *ddlWatch) turn(at time.Time) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.kinds)) {
 		if k := d.kinds[name]; k.n > ddlEach {
-			k.more.Text = fmt.Sprintf("%d more: %s", k.n-ddlEach, name)
+			k.more.Text = event.More(k.n-ddlEach, name)
 			d.events = append(d.events, k.more)
 		}
 	}

@@ -334,11 +334,17 @@ const (
 	anotherServer = "another server"
 )
 
+// replaces reports whether another server answers under the name of a target from an event on, or from up to toldLate
+// before it on.
+func replaces(e event.Event) bool {
+	return e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer)
+}
+
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
 // that was set, a time of which nothing was read. later are events soon after it.
 func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 	for _, e := range later {
-		if e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer) {
+		if replaces(e) {
 			return unfit("%s: seen at %s, and perhaps so in the window: choose one that ends %s before it, or begins "+
 				"after it", e.Text, local(e.At), toldLate)
 		}

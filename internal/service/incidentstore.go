@@ -147,7 +147,9 @@ func (s *Incidents) judged(name string, d app.Diagnosis, x seen) {
 	}
 	here := d.Snapshot.Target.Server
 	known := x.any && (x.server == "" || here == "" || x.server == here)
-	j := incident.Judged{ID: d.ID, From: d.Snapshot.From, To: d.Snapshot.To, Regular: d.Incident == ""}
+	j := incident.Judged{
+		ID: d.ID, From: d.Snapshot.From, To: d.Snapshot.To, Regular: d.Incident == "", Blind: blind(d.Snapshot),
+	}
 	for _, f := range d.Findings {
 		last, was := x.last[f.ID]
 		j.Findings = append(j.Findings, incident.Finding{

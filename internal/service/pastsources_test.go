@@ -60,6 +60,25 @@ func TestClassSources(t *testing.T) {
 		gone(source.Samples, ""))
 }
 
+// TestBlind: what a diagnosis does not find is taken for gone unless something that the server has did not answer.
+func TestBlind(t *testing.T) {
+	f := func(want bool, digests, samples, tables source.State) {
+		t.Helper()
+		x := &snapshot.Snapshot{Sources: []source.Source{
+			{Name: source.Digests, State: digests}, {Name: source.Samples, State: samples},
+			{Name: source.Tables, State: tables},
+		}}
+		if blind(x) != want {
+			t.Errorf("digests %s, samples %s, tables %s: %v", digests, samples, tables, !want)
+		}
+	}
+	f(false, source.OK, source.OK, source.OK)
+	f(false, source.Missing, source.OK, source.Denied)
+	f(true, source.Missing, source.Failed, source.OK)
+	f(true, source.Failed, source.OK, source.OK)
+	f(true, source.OK, source.OK, source.Slow)
+}
+
 // TestInWindow: a counter that was read once in a window has a rate from the reading before it on.
 func TestInWindow(t *testing.T) {
 	f := func(kind metric.Kind, name string, want int, at ...int64) {

@@ -405,12 +405,15 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 		return err
 	}
 	kin, known := app.FamilyOf(x.Target.Flavor)
-	if known {
-		if err := p.watched(all, kin.Up(), x); err != nil {
-			return err
-		}
-	} else if len(all) == 0 {
+	if !known && len(all) == 0 {
 		return p.nothing(ctx, x)
+	}
+	kinds := app.Families()
+	if known {
+		kinds = []family.Family{kin}
+	}
+	if err := p.watched(all, kinds, x); err != nil {
+		return err
 	}
 	x.Sources = append(x.Sources, sourcesOf(all, x.Moments, from)...)
 	x.Variables = settingsOf(all, app.FiguresOf(x.Target.Flavor).Names().Settings)
@@ -506,10 +509,12 @@ func (p archive) nothing(ctx context.Context, x *snapshot.Snapshot) error {
 	return unfit("nothing is stored of %s from %s%s", x.Target.Name, spanOf(x.From, x.To), hint)
 }
 
-// watched returns the error of a window in which the server was not read, or did not answer, for too long. The longest
-// part that was watched is named.
-func (p archive) watched(all []metric.Series, up string, x *snapshot.Snapshot) error {
-	i := slices.IndexFunc(all, func(s metric.Series) bool { return s.Name == up })
+// watched returns the error of a window in which the server, which is of one of the families, was not read, or did not
+// answer, for too long. The longest part that was watched is named.
+func (p archive) watched(all []metric.Series, of []family.Family, x *snapshot.Snapshot) error {
+	i := slices.IndexFunc(all, func(s metric.Series) bool {
+		return slices.ContainsFunc(of, func(f family.Family) bool { return f.Up() == s.Name })
+	})
 	var last, begin, from, to time.Time // of the reading before, the part under way, the longest part
 	holes := 0
 	note := func(at time.Time) {

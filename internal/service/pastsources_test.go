@@ -154,7 +154,8 @@ func TestOtherServerNoticedLate(t *testing.T) {
 	}
 }
 
-// TestHoleOfUnknownServer: a window with a hole is refused also where nothing tells any more what kind of server it was.
+// TestHoleOfUnknownServer: a window with a hole is refused also where nothing tells any more what kind of server it
+// was.
 func TestHoleOfUnknownServer(t *testing.T) {
 	s := graphService(t)
 	h, err := history.Open(t.Context(), filepath.Join(t.TempDir(), "history.db"), history.Options{})

@@ -82,8 +82,9 @@ func (s *Metrics) Deltas(ctx context.Context, target string, from, to time.Time)
 		return d, err
 	}
 	rebooted := false
-	for key := range fell {
-		rebooted = rebooted || before[key].name == "node_cpu_seconds_total"
+	for key := range fell { // the kernel takes back some of the time in which a CPU is idle
+		c := before[key]
+		rebooted = rebooted || c.name == "node_cpu_seconds_total" && c.labels["mode"] == "user"
 	}
 	for key, b := range after {
 		a, ok := before[key]

@@ -28,7 +28,7 @@ func deltasOf(
 		r.Samples = append(r.Samples, metric.Sample{Name: "x_uptime", Kind: metric.Gauge, At: ms, Value: up})
 		for name, v := range counters {
 			r.Samples = append(r.Samples, metric.Sample{
-				Name: name, Labels: metric.L("command", "select"), Kind: metric.Counter, At: ms, Value: v,
+				Name: name, Labels: metric.L("command", "select", "mode", "user"), Kind: metric.Counter, At: ms, Value: v,
 			})
 		}
 		often := slices.IndexFunc(r.Samples, func(x metric.Sample) bool { return x.Name == rare })
@@ -76,7 +76,7 @@ func TestDeltas(t *testing.T) {
 	}
 	d, by := get(10, 20)
 	if x := by["x_total"]; x.Grown.Or(-1) != 500 || x.Seconds != 10 || x.Labels["command"] != "select" ||
-		len(x.Labels) != 1 || d.Restarted.OK() || len(by) != 4 {
+		len(x.Labels) != 2 || d.Restarted.OK() || len(by) != 4 {
 		t.Errorf("10 s: %+v", d)
 	}
 	for _, to := range []int64{60, 70} { // where it is lower, and where it is higher again

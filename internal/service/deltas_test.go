@@ -28,7 +28,8 @@ func deltasOf(
 		r.Samples = append(r.Samples, metric.Sample{Name: "x_uptime", Kind: metric.Gauge, At: ms, Value: up})
 		for name, v := range counters {
 			r.Samples = append(r.Samples, metric.Sample{
-				Name: name, Labels: metric.L("command", "select", "mode", "user"), Kind: metric.Counter, At: ms, Value: v,
+				Name: name, Labels: metric.L("command", "select", "mode", "user"), Kind: metric.Counter, At: ms,
+				Value: v,
 			})
 		}
 		often := slices.IndexFunc(r.Samples, func(x metric.Sample) bool { return x.Name == rare })

@@ -67,6 +67,8 @@ type Judged struct {
 	Findings []Finding // with New set where that is known; Diagnosis, Last, Began and Open are filled in
 	// Regular says that it was not started for an incident: only such a one begins an incident.
 	Regular bool
+	// Blind says that it could not read what findings are made from: what it did not find may still be so.
+	Blind bool
 }
 
 const (
@@ -272,7 +274,7 @@ func idOf(target string, from time.Time) string {
 }
 
 // Judged adds the findings of a diagnosis to the incident of its time. A new one of severity warning or worse begins an
-// incident when there is none, and keeps it open until a later diagnosis is without it.
+// incident when there is none, and keeps it open until a later diagnosis that is not blind is without it.
 func (t *Tracker) Judged(d Judged) (Incident, Step) {
 	fresh := func(f Finding) bool { return f.New && f.Severity.Rank() >= finding.Warning.Rank() }
 	begins := d.Regular && slices.ContainsFunc(d.Findings, fresh)
@@ -288,7 +290,8 @@ func (t *Tracker) Judged(d Judged) (Incident, Step) {
 	}
 	alone := len(i.Conditions) == 0
 	i.close(func(f Finding) bool {
-		return d.From.After(f.Last) && !slices.ContainsFunc(d.Findings, func(x Finding) bool { return x.ID == f.ID })
+		return !d.Blind && d.From.After(f.Last) &&
+			!slices.ContainsFunc(d.Findings, func(x Finding) bool { return x.ID == f.ID })
 	}, d.From)
 	for _, f := range d.Findings {
 		f.Diagnosis, f.Last = d.ID, d.To

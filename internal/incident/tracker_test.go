@@ -147,6 +147,11 @@ func TestTrackerJudged(t *testing.T) {
 	if i, _ := x.Judged(look(600, true, old)); !i.Open || !i.To.Equal(at(600)) {
 		t.Errorf("seen again: %+v", i)
 	}
+	refused := look(900, true) // it could read nothing
+	refused.Blind = true
+	if i, _ := x.Judged(refused); !i.Open || !i.Findings[0].Until.IsZero() {
+		t.Errorf("a diagnosis that saw nothing: %+v", i)
+	}
 	if i, _ = x.Judged(look(1200, true)); i.Open || !i.To.Equal(at(1190)) {
 		t.Errorf("not seen any more: %+v", i)
 	}

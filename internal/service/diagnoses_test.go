@@ -533,4 +533,7 @@ func TestLastSeenHasABound(t *testing.T) {
 	if err != nil || len(doc) > 64<<20 || len(doc) < 16<<20 {
 		t.Errorf("%d bytes, %v", len(doc), err)
 	}
+	if !blind(x) {
+		t.Error("what it does not find is taken for gone")
+	}
 }

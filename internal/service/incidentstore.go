@@ -46,6 +46,10 @@ const (
 	maxWaiting = 10_000
 	// lastStoring bounds what is stored when the service ends.
 	lastStoring = 3 * storeTime
+	// mostMissed and missedFor bound the incidents that are diagnosed when the service begins, and how long ago they
+	// ended: of about a day everything is stored that a diagnosis needs.
+	mostMissed = 100
+	missedFor  = 24 * time.Hour
 	// classesLate is how long after a minute is over its query classes are stored: they are read every 5 s.
 	classesLate = 10 * time.Second
 )
@@ -147,7 +151,9 @@ func (s *Incidents) judged(name string, d app.Diagnosis, x seen) {
 	}
 	here := d.Snapshot.Target.Server
 	known := x.any && (x.server == "" || here == "" || x.server == here)
-	j := incident.Judged{ID: d.ID, From: d.Snapshot.From, To: d.Snapshot.To, Regular: d.Incident == ""}
+	j := incident.Judged{
+		ID: d.ID, From: d.Snapshot.From, To: d.Snapshot.To, Regular: d.Incident == "", Blind: blind(d.Snapshot),
+	}
 	for _, f := range d.Findings {
 		last, was := x.last[f.ID]
 		j.Findings = append(j.Findings, incident.Finding{
@@ -281,9 +287,28 @@ func (s *Incidents) due() []incident.Incident {
 	return all
 }
 
+// addMissed has those diagnosed that ended before the service began and are not. What ended less than a pause ago may
+// go on.
+func (s *Incidents) addMissed(ctx context.Context) {
+	now := clock.Now()
+	all, err := s.ledger.Incidents.Newest(ctx, "", now.Add(-missedFor), now, mostMissed)
+	if err != nil {
+		s.trouble.say(s.log, "the incidents that are not diagnosed were not read", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range all {
+		if s.past != nil && !i.Open && i.Diagnosis == "" && now.Sub(i.To) > incident.Pause {
+			s.ended = append(s.ended, i)
+			signal(s.over)
+		}
+	}
+}
+
 // judge diagnoses the worst minute of each incident that ended, from what was stored, until ctx ends: one at a time,
 // for each reads a lot.
 func (s *Incidents) judge(ctx context.Context) {
+	s.addMissed(ctx)
 	for {
 		select {
 		case <-s.over:

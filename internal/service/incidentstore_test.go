@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,7 +15,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/family"
+	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/incident"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -295,5 +299,63 @@ func TestIncidentsAreStoredWhileOneIsJudged(t *testing.T) {
 	s.flush(ctx)
 	if _, ok := s.waiting["i-4-shop"]; !ok {
 		t.Error("an incident whose states were not kept is done with")
+	}
+}
+
+// TestMissedIncidents: an incident that ended when the service did is diagnosed when it runs again.
+func TestMissedIncidents(t *testing.T) {
+	s := graphService(t).Incidents
+	judged := make(chan string, 10)
+	s.past = func(_ context.Context, _, id string, _, _ time.Time) (string, error) {
+		judged <- id
+		return "d-1", nil
+	}
+	put := func(id string, ago time.Duration, f func(*incident.Incident)) {
+		t.Helper()
+		to := time.Now().Add(-ago)
+		i := incident.Incident{ID: id, Target: "shop", From: to.Add(-time.Minute), To: to}
+		f(&i)
+		if err := s.ledger.Incidents.Put(t.Context(), []incident.Incident{i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("missed", time.Hour, func(*incident.Incident) {})
+	put("known", time.Hour, func(i *incident.Incident) { i.Diagnosis = "d-0" })
+	put("open", time.Hour, func(i *incident.Incident) { i.Open = true })
+	put("going on", incident.Pause/2, func(*incident.Incident) {})
+	put("long ago", 2*missedFor, func(*incident.Incident) {})
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.judge(ctx) }()
+	eventually(t, "it is diagnosed", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.waiting["missed"].Diagnosis == "d-1"
+	})
+	end()
+	<-done
+	if id := <-judged; id != "missed" || len(judged) > 0 {
+		t.Errorf("%s was diagnosed, and %d more", id, len(judged))
+	}
+}
+
+// TestBlindDiagnosisEndsNothing: one that could read nothing does not end the incident that a finding is.
+func TestBlindDiagnosisEndsNothing(t *testing.T) {
+	s := graphService(t)
+	s.Incidents.log = slog.New(slog.DiscardHandler)
+	m := &member{}
+	s.Fleet.members["shop"] = m
+	look := func(min int, state source.State, fs ...finding.Finding) (open bool) {
+		t.Helper()
+		to := periodNoon.Add(time.Duration(min) * time.Minute)
+		s.Incidents.judged("shop", app.Diagnosis{Findings: fs, Snapshot: &snapshot.Snapshot{
+			From: to.Add(-10 * time.Second), To: to, Sources: []source.Source{{Name: source.Digests, State: state}},
+		}}, seen{any: true})
+		i, ok := m.whole.tracker.Now()
+		return ok && i.Open
+	}
+	f := finding.Finding{ID: "index-add-1", Title: "Add an index", Severity: finding.Critical}
+	if !look(0, source.OK, f) || !look(5, source.Failed) || look(10, source.OK) {
+		t.Error("it is not open until a diagnosis that saw what there was did not find it")
 	}
 }

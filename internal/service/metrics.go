@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/panel"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
@@ -85,6 +86,7 @@ const (
 type Metrics struct {
 	series *series.Store
 	fleet  *Fleet
+	ledger *ledger.Ledger
 }
 
 // ErrGraphSize is the answer to a query whose graphs would be too large.

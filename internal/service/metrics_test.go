@@ -25,7 +25,7 @@ import (
 // graphStart is the first second of the worlds below; it begins a minute and an hour.
 const graphStart = int64(1_764_000_000)
 
-// graphService is a service that has nothing but series.
+// graphService is a service that has nothing but series and an empty ledger.
 func graphService(t testing.TB) *Service {
 	t.Helper()
 	st, err := series.Open(filepath.Join(t.TempDir(), "s"))
@@ -33,7 +33,11 @@ func graphService(t testing.TB) *Service {
 		t.Fatal(err)
 	}
 	a := &app.App{Home: t.TempDir(), Environ: func(string) string { return "" }}
-	s := wired(&Service{Series: st, app: a})
+	l, err := a.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := wired(&Service{Series: st, app: a, ledger: l})
 	t.Cleanup(func() { s.Series.Close(); a.Close() })
 	return s
 }

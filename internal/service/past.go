@@ -249,8 +249,8 @@ func (p archive) snapshot(ctx context.Context, target string, from, to time.Time
 		f, _ := app.FamilyOf(x.Target.Flavor)
 		r, ok := f.(family.Redacter)
 		if !ok {
-			return nil, unfit("no state and no diagnosis of then is stored: what server %s was is not known, and so "+
-				"literals of its statements cannot be removed", target)
+			return nil, unfit("neither a state nor a diagnosis of that time is stored: the kind of server that %s "+
+				"was is unknown, and so literals of its statements cannot be removed", target)
 		}
 		r.Redact(x)
 	}
@@ -336,11 +336,17 @@ const (
 	anotherServer = "another server"
 )
 
+// replaces reports whether another server answers under the name of a target from an event on, or from up to toldLate
+// before it on.
+func replaces(e event.Event) bool {
+	return e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer)
+}
+
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
 // that was set, a time of which nothing was read. later are events soon after it.
 func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 	for _, e := range later {
-		if e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer) {
+		if replaces(e) {
 			return unfit("%s: seen at %s, and perhaps so in the window. Fix: choose one that ends %s before it, or "+
 				"begins after it", e.Text, local(e.At), unit.Duration(toldLate))
 		}
@@ -401,12 +407,15 @@ func (p archive) addSeries(ctx context.Context, x *snapshot.Snapshot) (err error
 		return err
 	}
 	kin, known := app.FamilyOf(x.Target.Flavor)
-	if known {
-		if err := p.watched(all, kin.Up(), x); err != nil {
-			return err
-		}
-	} else if len(all) == 0 {
+	if !known && len(all) == 0 {
 		return p.nothing(ctx, x)
+	}
+	kinds := app.Families()
+	if known {
+		kinds = []family.Family{kin}
+	}
+	if err := p.watched(all, kinds, x); err != nil {
+		return err
 	}
 	x.Sources = append(x.Sources, sourcesOf(all, x.Moments, from)...)
 	x.Variables = settingsOf(all, app.FiguresOf(x.Target.Flavor).Names().Settings)
@@ -502,10 +511,12 @@ func (p archive) nothing(ctx context.Context, x *snapshot.Snapshot) error {
 	return unfit("nothing is stored of %s from %s%s", x.Target.Name, spanOf(x.From, x.To), hint)
 }
 
-// watched returns the error of a window in which the server was not read, or did not answer, for too long. The longest
-// part that was watched is named.
-func (p archive) watched(all []metric.Series, up string, x *snapshot.Snapshot) error {
-	i := slices.IndexFunc(all, func(s metric.Series) bool { return s.Name == up })
+// watched returns the error of a window in which the server, which is of one of the families, was not read, or did not
+// answer, for too long. The longest part that was watched is named.
+func (p archive) watched(all []metric.Series, of []family.Family, x *snapshot.Snapshot) error {
+	i := slices.IndexFunc(all, func(s metric.Series) bool {
+		return slices.ContainsFunc(of, func(f family.Family) bool { return f.Up() == s.Name })
+	})
 	var last, begin, from, to time.Time // of the reading before, the part under way, the longest part
 	holes := 0
 	note := func(at time.Time) {

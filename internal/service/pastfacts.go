@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -22,16 +25,26 @@ import (
 // Bounds of what is looked up for a window that is over.
 const (
 	pastPlans = 30  // classes, those with the most time, whose plans are taken
-	pastLooks = 200 // diagnoses that are gone through for settings and tables
+	pastLooks = 100 // diagnoses that are gone through for settings and tables, on each side
 	sameStart = 10  // seconds between two words of one server for when it started
 )
 
 // facts returns the snapshot of the stored diagnosis that is nearest to the window and of the same server, for what a
 // window of stored samples lacks: settings, tables, accounts and the machine. Nil: why there is none.
 //
-// A name may have stood for several servers. Then the one of the window is known by when it started.
+// A name may have stood for several servers. Then the one of the window is known by when it started, and is not the one
+// of a diagnosis on the other side of an event that another server answers.
 func (p archive) facts(ctx context.Context, x *snapshot.Snapshot) (*snapshot.Snapshot, string, error) {
-	all, err := p.ledger.Diagnoses.List(ctx, x.Target.Name, pastLooks)
+	before, after, err := p.ledger.Diagnoses.Around(ctx, x.Target.Name, x.To, pastLooks)
+	all := slices.Concat(before, after)
+	why := "no diagnosis of " + x.Target.Name + " is stored, which reads them"
+	if err != nil || len(all) == 0 {
+		return nil, why, err
+	}
+	away := func(d ledger.Looked) time.Duration { return d.At.Sub(x.To).Abs() }
+	slices.SortStableFunc(all, func(a, b ledger.Looked) int { return cmp.Compare(away(a), away(b)) })
+	restarts, err := p.ledger.Events.Newest(ctx, x.Target.Name, []string{string(event.Restart)}, time.Time{},
+		time.Time{}, math.MaxInt)
 	if err != nil {
 		return nil, "", err
 	}
@@ -41,11 +54,18 @@ func (p archive) facts(ctx context.Context, x *snapshot.Snapshot) (*snapshot.Sna
 			servers[d.Server] = true
 		}
 	}
-	away := func(d ledger.Diagnosis) time.Duration { return d.At.Sub(x.To).Abs() }
-	slices.SortStableFunc(all, func(a, b ledger.Diagnosis) int { return cmp.Compare(away(a), away(b)) })
-	why := "no diagnosis of " + x.Target.Name + " is stored, which reads them"
 	for _, d := range all {
-		if d, err = p.ledger.Diagnoses.Get(ctx, d.ID); err != nil || d.Snapshot == nil {
+		between := func(e event.Event) bool {
+			return replaces(e) && (e.At.After(d.At) || e.At.After(x.From)) &&
+				(e.At.Before(d.At.Add(toldLate)) || e.At.Before(x.To.Add(toldLate)))
+		}
+		if i := slices.IndexFunc(restarts, between); i >= 0 {
+			why = fmt.Sprintf("%s was another server at the diagnoses that are stored: %s, seen at %s", x.Target.Name,
+				restarts[i].Text, local(restarts[i].At))
+			continue
+		}
+		d, err := p.ledger.Diagnoses.Get(ctx, d.ID)
+		if err != nil || d.Snapshot == nil {
 			continue // forgotten meanwhile, or its data is
 		}
 		s, err := snapshot.Decode(d.Snapshot)
@@ -80,15 +100,10 @@ func (p archive) addFacts(ctx context.Context, x, known *snapshot.Snapshot, why 
 		}
 		return nil
 	}
-	up := x.Target.UptimeSec
+	up, started := x.Target.UptimeSec, startOf(known)
 	x.Past.Facts, x.Target, x.Host = known.To, known.Target, known.Host
 	if x.Target.UptimeSec = up; up == 0 {
-		x.Target.UptimeSec = max(0, int64(x.To.Sub(startOf(known)).Seconds()))
-	}
-	numbers := x.Variables // of the window itself
-	x.Variables = map[string]string{}
-	for n, v := range known.Variables {
-		x.Variables[n] = newer(v, numbers[n])
+		x.Target.UptimeSec = max(0, int64(x.To.Sub(started).Seconds()))
 	}
 	x.Tables, x.TablesLeft, x.Accounts = known.Tables, known.TablesLeft, known.Accounts
 	from, to := known.To, x.To
@@ -100,6 +115,11 @@ func (p archive) addFacts(ctx context.Context, x, known *snapshot.Snapshot, why 
 	between, err := p.ledger.Events.List(ctx, x.Target.Name, from, to)
 	if err != nil {
 		return err
+	}
+	x.Variables = settingsThen(known.Variables, x.Variables, between)
+	later := started.After(x.To)
+	if later {
+		x.Tables = uncounted(x.Tables)
 	}
 	sources := known.Sources
 	if known.Source(source.Variables).State == source.Missing {
@@ -119,6 +139,10 @@ func (p archive) addFacts(ctx context.Context, x, known *snapshot.Snapshot, why 
 				kind = event.Config
 			}
 			s.Reason = strings.TrimPrefix(s.Reason+"; "+when, "; ") + changed(between, kind)
+			if later && s.Name == source.Tables {
+				s.Reason += "; how often their indexes were used is not known, for the server was started after the " +
+					"window, at " + local(started)
+			}
 		}
 		x.Sources = append(x.Sources, s)
 	}
@@ -145,15 +169,66 @@ func changed(between []event.Event, kind event.Kind) string {
 	return fmt.Sprintf("; changed in between %d times, first at %s: %s", n, local(first.At), first.Text)
 }
 
-// newer returns number, which the window has of a setting, where the text that is known of it has another value.
-// Settings of words have a number of their own among samples.
-func newer(text, number string) string {
-	was, err1 := strconv.ParseFloat(text, 64)
-	is, err2 := strconv.ParseFloat(number, 64)
-	if err1 != nil || err2 != nil || was == is {
-		return text
+// uncounted returns tables without what was counted since the server's start.
+func uncounted(tables []schema.Table) []schema.Table {
+	tables = slices.Clone(tables)
+	for i := range tables {
+		t := &tables[i]
+		none := known.None[uint64]()
+		t.AgeSec, t.CountedSec, t.Indexes = none, none, slices.Clone(t.Indexes)
+		for j := range t.Indexes {
+			t.Indexes[j].Handled = none
+		}
 	}
-	return number
+	return tables
+}
+
+// settingsThen returns the settings of a window: those that are known of another time, with the numbers that the window
+// has of them. One of which it has none, and which was changed in between, is left out.
+func settingsThen(settings, numbers map[string]string, between []event.Event) map[string]string {
+	then := maps.Clone(settings)
+	for _, e := range between {
+		if name, _, _ := strings.Cut(e.Text, " "); e.Kind == event.Config && e.Target != "" {
+			delete(then, name)
+		}
+	}
+	for name, number := range numbers {
+		if text, ok := settings[name]; ok {
+			if text, ok = newer(text, number); ok {
+				then[name] = text
+			}
+		}
+	}
+	return then
+}
+
+// newer returns the text of a setting, or number, which the window has of it, where that says otherwise. Not ok: the
+// number does not tell.
+func newer(text, number string) (string, bool) {
+	is, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return text, false
+	}
+	for _, words := range [][2]string{{"OFF", "ON"}, {"NO", "YES"}, {"FALSE", "TRUE"}, {"DISABLED", "YES"}} {
+		for was, word := range words {
+			if strings.EqualFold(text, word) && (is == 0 || is == 1) {
+				if is == float64(was) {
+					return text, true
+				}
+				if word = words[1-was]; text == strings.ToLower(text) {
+					word = strings.ToLower(word)
+				}
+				return word, true
+			}
+		}
+	}
+	switch was, err := strconv.ParseFloat(text, 64); {
+	case err != nil:
+		return text, false
+	case was == is:
+		return text, true
+	}
+	return number, true
 }
 
 // addPlans adds the plans that the classes with the most time had in the window, or, of a class that became heavy in

@@ -137,3 +137,13 @@ func classed(x *snapshot.Snapshot) bool {
 	return slices.ContainsFunc([]source.Name{source.Digests, source.SlowLog, source.Samples},
 		func(n source.Name) bool { return x.Source(n).State == source.OK })
 }
+
+// blind reports whether a source that findings are made from, and that the server has, did not answer: what was not
+// found may still be so.
+func blind(x *snapshot.Snapshot) bool {
+	return !classed(x) || slices.ContainsFunc([]source.Name{source.Digests, source.Plans, source.Tables},
+		func(n source.Name) bool {
+			s := x.Source(n).State
+			return s == source.Failed || s == source.Slow
+		})
+}

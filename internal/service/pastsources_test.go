@@ -1,14 +1,18 @@
 package service
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -58,6 +62,25 @@ func TestClassSources(t *testing.T) {
 		ok(source.Samples))
 	f("no classes", none, moments(off, noLog), counted, gone(source.Digests, off.Fix), gone(source.SlowLog, ""),
 		gone(source.Samples, ""))
+}
+
+// TestBlind: what a diagnosis does not find is taken for gone unless something that the server has did not answer.
+func TestBlind(t *testing.T) {
+	f := func(want bool, digests, samples, tables source.State) {
+		t.Helper()
+		x := &snapshot.Snapshot{Sources: []source.Source{
+			{Name: source.Digests, State: digests}, {Name: source.Samples, State: samples},
+			{Name: source.Tables, State: tables},
+		}}
+		if blind(x) != want {
+			t.Errorf("digests %s, samples %s, tables %s: %v", digests, samples, tables, !want)
+		}
+	}
+	f(false, source.OK, source.OK, source.OK)
+	f(false, source.Missing, source.OK, source.Denied)
+	f(true, source.Missing, source.Failed, source.OK)
+	f(true, source.Failed, source.OK, source.OK)
+	f(true, source.OK, source.OK, source.Slow)
 }
 
 // TestInWindow: a counter that was read once in a window has a rate from the reading before it on.
@@ -128,5 +151,48 @@ func TestOtherServerNoticedLate(t *testing.T) {
 	e.Text = "the server restarted"
 	if err := (archive{}).whole(x, []event.Event{e}); err != nil {
 		t.Errorf("a restart after the window: %v", err)
+	}
+}
+
+// TestHoleOfUnknownServer: a window with a hole is refused also where nothing tells any more what kind of server it
+// was.
+func TestHoleOfUnknownServer(t *testing.T) {
+	s := graphService(t)
+	h, err := history.Open(t.Context(), filepath.Join(t.TempDir(), "history.db"), history.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	at := func(sec int64) time.Time { return time.Unix(graphStart+sec, 0) }
+	for n, f := range app.Families() {
+		target := fmt.Sprint("shop", n)
+		for i := range int64(600) {
+			if i > 60 && i < 400 {
+				continue // nothing was read
+			}
+			up := 1.0
+			if i > 500 {
+				up = 0
+			}
+			if err := s.Series.AppendRound(reading.Reading{
+				At: at(i), Target: target, Parts: []reading.Part{{Source: "x", Samples: 1}},
+				Samples: []metric.Sample{{Name: f.Up(), Kind: metric.Gauge, At: at(i).UnixMilli(), Value: up}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := archive{app: s.app, ledger: s.ledger, series: s.Series, history: h}
+		for _, w := range []struct {
+			from, to int64
+			want     string
+		}{
+			{10, 55, ""}, {10, 500, "choose " + spanOf(at(400), at(500))}, {100, 300, "nothing is stored"},
+			{440, 580, "nothing was read of"}, {510, 580, "did not answer"},
+		} {
+			_, err := p.window(t.Context(), target, at(w.from), at(w.to))
+			if err == nil != (w.want == "") || err != nil && !strings.Contains(err.Error(), w.want) {
+				t.Errorf("%s, %d to %d: %v, want %q", f.Up(), w.from, w.to, err, w.want)
+			}
+		}
 	}
 }

@@ -141,7 +141,7 @@ func (s *Service) wire() {
 	}
 	s.Incidents.fleet, s.Incidents.past = s.Fleet, s.Diagnoses.ofIncident
 	s.Changes = &Changes{app: app.Actions{App: s.app}, ledger: s.ledger, tasks: &s.Tasks, fleet: s.Fleet}
-	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet}
+	s.Metrics = &Metrics{series: s.Series, fleet: s.Fleet, ledger: s.ledger}
 	s.Classes = &Classes{history: s.History, metrics: s.Metrics, ledger: s.ledger}
 	s.Events = &Events{
 		app: s.app, ledger: s.ledger, log: s.log, reserve: s.o.Reserve, marks: marks, trouble: &s.trouble,

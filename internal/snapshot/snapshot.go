@@ -106,8 +106,8 @@ type Target struct {
 	Flavor    dbms.Flavor `json:"flavor"`
 	Version   string      `json:"version"` // "10.11.19"
 	Comment   string      `json:"comment,omitzero"`
-	Local     bool        `json:"local"` // its process could be seen on this machine
-	UptimeSec int64       `json:"uptime_sec"`
+	Local     bool        `json:"local"`      // its process could be seen on this machine
+	UptimeSec int64       `json:"uptime_sec"` // 0: it is not known
 	ReadOnly  bool        `json:"read_only,omitzero"`
 	Replica   bool        `json:"replica,omitzero"`
 }

@@ -1107,7 +1107,7 @@ export interface components {
             labels?: {
                 [key: string]: string;
             };
-            /** @description Grown is never negative. Unknown when the counter was reset in between without a restart. */
+            /** @description Grown is never negative. Unknown when the counter was reset in between without a restart, or its machine was started again. Of moments more than an hour apart a reset is seen only where the counter is lower at the end. */
             grown?: number;
             /** @description between the two samples that were compared */
             seconds: number;
@@ -4505,7 +4505,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    redact?: boolean;
+                    redact: boolean;
                 };
             };
         };

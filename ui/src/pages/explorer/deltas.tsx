@@ -122,7 +122,7 @@ const columns: Column<Row>[] = [
     cell: (r) => <a href={exploreLink([r.expr])} title="Explore: its rate over time">{safe(r.key)}</a> },
   { key: 'grown', head: 'Difference', align: 'right', value: (r) => r.d.grown,
     cell: (r) => r.d.grown === undefined
-      ? <span class="faint" title="The counter is lower than before without a restart, for example after FLUSH STATUS.">
+      ? <span class="faint" title="The counter fell in between, for example with FLUSH STATUS or a start of its machine.">
         was reset</span>
       : Number.isInteger(r.d.grown) ? count(r.d.grown) : <Num v={r.d.grown} unit="" /> },
   { key: 'rate', head: 'Per second', align: 'right', value: (r) => r.rate, cell: (r) => <Num v={r.rate} unit="/s" /> },

@@ -69,7 +69,8 @@ func TestBlind(t *testing.T) {
 	f := func(want bool, digests, samples, tables source.State) {
 		t.Helper()
 		x := &snapshot.Snapshot{Sources: []source.Source{
-			{Name: source.Digests, State: digests}, {Name: source.Samples, State: samples},
+			{Name: source.Digests, State: digests},
+			{Name: source.Samples, State: samples},
 			{Name: source.Tables, State: tables},
 		}}
 		if blind(x) != want {
@@ -186,8 +187,11 @@ func TestHoleOfUnknownServer(t *testing.T) {
 			from, to int64
 			want     string
 		}{
-			{10, 55, ""}, {10, 500, "choose " + spanOf(at(400), at(500))}, {100, 300, "nothing is stored"},
-			{440, 580, "nothing was read of"}, {510, 580, "did not answer"},
+			{10, 55, ""},
+			{10, 500, "choose " + spanOf(at(400), at(500))},
+			{100, 300, "nothing is stored"},
+			{440, 580, "nothing was read of"},
+			{510, 580, "did not answer"},
 		} {
 			_, err := p.window(t.Context(), target, at(w.from), at(w.to))
 			if err == nil != (w.want == "") || err != nil && !strings.Contains(err.Error(), w.want) {

@@ -267,6 +267,13 @@ func (b *Tab) mouse(typ input.MouseType, x, y float64, o ...chromedp.MouseOption
 func (b *Tab) press(what, finder string) {
 	b.t.Helper()
 	p := b.place(what, finder)
+	for range 20 { // what is still being laid out moves away under the mouse
+		q := b.place(what, finder)
+		if q == p {
+			break
+		}
+		p = q
+	}
 	x, y := p.X+p.W/2, p.Y+p.H/2
 	one := chromedp.ClickCount(1)
 	b.do("click "+what, b.mouse(input.MouseMoved, x, y), b.mouse(input.MousePressed, x, y, chromedp.ButtonLeft, one),

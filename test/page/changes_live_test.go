@@ -61,7 +61,8 @@ func TestChangesLive(t *testing.T) {
 		Before:  proof.Stretch{From: at.Add(-40 * time.Minute), To: at, Seconds: 2400, Windows: 40, Calls: 30_000},
 		After:   proof.Stretch{From: at, To: at.Add(39 * time.Minute), Seconds: 2340, Windows: 39, Calls: 25_000},
 		Classes: []proof.ClassOutcome{c}, Expected: &finding.Gain{What: "time per call", Lo: 1.5, Hi: 3},
-		Notes: []string{"before: only the time after a changed setting counts"},
+		Compared: &c.Ratio,
+		Notes:    []string{"before: only the time after a changed setting counts"},
 	}, report.Place{Target: "shop"}, time.Now().UTC())
 	b, err := report.Encode(&d)
 	if err != nil {

@@ -57,6 +57,7 @@ func TestExplorer(t *testing.T) {
 
 	// Every graph leads here, with its expressions.
 	visit(b, "/overview?target=shop&from=-5m")
+	b.Settle()
 	b.Click("#panel-throughput .explore")
 	b.WaitText("h1", "Explorer")
 	if got := b.Param("expr"); !strings.Contains(got, "commands_total") || strings.Count(got, "\n") != 2 ||

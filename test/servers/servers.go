@@ -180,7 +180,9 @@ func (s *Server) DB(t testing.TB, schema string) *sql.DB {
 // Exec runs statements as root and fails the test on any error.
 func (s *Server) Exec(t testing.TB, statements ...string) {
 	t.Helper()
-	c, err := s.DB(t, "").Conn(context.Background())
+	db := s.DB(t, "")
+	defer db.Close() // a test may call this a hundred times
+	c, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +199,9 @@ func (s *Server) Status(t testing.TB, name string) uint64 {
 	t.Helper()
 	var k string
 	var v uint64
-	if err := s.DB(t, "").QueryRow("SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&k, &v); err != nil {
+	db := s.DB(t, "")
+	defer db.Close()
+	if err := db.QueryRow("SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&k, &v); err != nil {
 		t.Fatalf("status %s: %v", name, err)
 	}
 	return v

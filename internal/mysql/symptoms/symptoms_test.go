@@ -165,7 +165,7 @@ func TestSymptoms(t *testing.T) {
 	}, "scan:"+id)
 
 	f(func(s *snapshot.Snapshot) { s.Sources = nil }, "not-observable:global_status", "not-observable:digests",
-		"not-observable:statement_samples", "not-observable:process", "not-observable:host")
+		"not-observable:statement_samples", "not-observable:locks", "not-observable:process", "not-observable:host")
 }
 
 func TestBlindSaysWhatWouldMendIt(t *testing.T) {

@@ -71,8 +71,8 @@ func (s *Metrics) Deltas(ctx context.Context, target string, from, to time.Time)
 	case begun > from.UnixMilli():
 		d.Restarted = known.Of(time.UnixMilli(begun).UTC().Round(time.Second))
 	case ok1 && ok2 && max(begun-first, first-begun) > sameStart*1000:
-		return d, unfit("the server of %s started at %s and the one of %s at %s: they are two, or a clock was set. Fix: "+
-			"choose times that are nearer", local(from), local(time.UnixMilli(first)), local(to),
+		return d, unfit("the server of %s started at %s and the one of %s at %s: they are two, or a clock was set. "+
+			"Fix: choose times that are nearer", local(from), local(time.UnixMilli(first)), local(to),
 			local(time.UnixMilli(begun)))
 	default:
 		begun = 0

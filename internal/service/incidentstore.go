@@ -348,7 +348,8 @@ func (s *Incidents) diagnose(ctx context.Context, i incident.Incident) {
 	}
 	i.Diagnosis = id
 	s.add(i, false)
-	if err := s.ledger.Diagnoses.Forget(ctx, i.Target, keptBackground, clock.Now().Add(-lifeWindow)); err != nil {
+	err = s.ledger.Diagnoses.Forget(ctx, i.Target, keptBackground, clock.Now().Add(-lifeWindow))
+	if err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "old diagnoses of "+i.Target+" were not deleted", err)
 	}
 }

@@ -305,6 +305,7 @@ func TestIncidentsAreStoredWhileOneIsJudged(t *testing.T) {
 // TestMissedIncidents: an incident that ended when the service did is diagnosed when it runs again.
 func TestMissedIncidents(t *testing.T) {
 	s := graphService(t).Incidents
+	s.log = slog.New(slog.DiscardHandler)
 	judged := make(chan string, 10)
 	s.past = func(_ context.Context, _, id string, _, _ time.Time) (string, error) {
 		judged <- id

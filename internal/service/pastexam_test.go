@@ -93,7 +93,7 @@ func faultsFromStore(t *testing.T, flavor string) {
 	})
 	for range 2 {
 		running.Go(func() {
-			for i := 0; load.Err() == nil; i++ {
+			for i := 0; wait(load, 10*time.Millisecond); i++ { // the others need CPUs as well
 				var n int
 				_ = db.QueryRowContext(load, fmt.Sprintf("SELECT COUNT(note) FROM boxes WHERE shelf = %d",
 					i%500)).Scan(&n)
@@ -108,7 +108,7 @@ func faultsFromStore(t *testing.T, flavor string) {
 					return
 				}
 				_, _ = tx.ExecContext(ctx, "UPDATE totals SET served = served + 1 WHERE id = 1")
-				_, _ = tx.ExecContext(ctx, "DO SLEEP(0.02)")
+				_, _ = tx.ExecContext(ctx, "DO SLEEP(0.005)")
 				_ = tx.Commit()
 			}
 		})
@@ -147,7 +147,7 @@ func faultsFromStore(t *testing.T, flavor string) {
 			for _, f := range d.Findings {
 				found = append(found, f.ID)
 			}
-			t.Errorf("no %s among %q; sources %+v, plans %+v", rule, found, x.Sources, x.Plans)
+			t.Errorf("no %s among %q; symptoms %+v; sources %+v, plans %+v", rule, found, d.Symptoms, x.Sources, x.Plans)
 		}
 	}
 }

@@ -147,7 +147,8 @@ func faultsFromStore(t *testing.T, flavor string) {
 			for _, f := range d.Findings {
 				found = append(found, f.ID)
 			}
-			t.Errorf("no %s among %q; symptoms %+v; sources %+v, plans %+v", rule, found, d.Symptoms, x.Sources, x.Plans)
+			t.Errorf("no %s among %q; symptoms %+v; sources %+v, plans %+v", rule, found, d.Symptoms,
+				x.Sources, x.Plans)
 		}
 	}
 }

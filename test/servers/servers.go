@@ -180,9 +180,7 @@ func (s *Server) DB(t testing.TB, schema string) *sql.DB {
 // Exec runs statements as root and fails the test on any error.
 func (s *Server) Exec(t testing.TB, statements ...string) {
 	t.Helper()
-	db := s.DB(t, "")
-	defer db.Close() // a test may call this a hundred times
-	c, err := db.Conn(context.Background())
+	c, err := s.DB(t, "").Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,9 +197,7 @@ func (s *Server) Status(t testing.TB, name string) uint64 {
 	t.Helper()
 	var k string
 	var v uint64
-	db := s.DB(t, "")
-	defer db.Close()
-	if err := db.QueryRow("SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&k, &v); err != nil {
+	if err := s.DB(t, "").QueryRow("SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&k, &v); err != nil {
 		t.Fatalf("status %s: %v", name, err)
 	}
 	return v

@@ -36,8 +36,8 @@ type stretch struct {
 	courses map[history.ClassKey][]history.Point
 }
 
-// name adds the classes with the most time in a stretch, and those of the finding.
-func (g *gathering) name(ctx context.Context, s [2]time.Time, x *stretch) error {
+// choose adds the classes with the most time in a stretch, and those of the finding.
+func (g *gathering) choose(ctx context.Context, s [2]time.Time, x *stretch) error {
 	rank := 0
 	list, all, err := g.h.Classes(ctx, g.target, s[0], s[1], 0, func(c class.Class) bool {
 		rank++
@@ -86,7 +86,7 @@ func (g *gathering) gather(
 		}
 		read[i] = &stretch{}
 		if i >= first {
-			if err := g.name(ctx, s, read[i]); err != nil {
+			if err := g.choose(ctx, s, read[i]); err != nil {
 				return t, beyond, err
 			}
 		}

@@ -19,10 +19,6 @@ import (
 )
 
 const (
-	// anotherServer begins the text of an event that another server answers under the name of a target.
-	anotherServer = "another server"
-	// identityEvery is how much later than the change itself such an event may be: identities are not read each second.
-	identityEvery = 15 * time.Second
 	// mostHoles bounds the times without windows around which states are compared, those nearest to now.
 	mostHoles = 40
 	// longestChange is how long a change goes on at most whose end no one saw.
@@ -43,8 +39,8 @@ func changesOf(
 	}
 	events = slices.DeleteFunc(events, func(x event.Event) bool { return x.Kind == event.Action })
 	for i, x := range events {
-		if x.Kind == event.Restart && strings.HasPrefix(x.Text, anotherServer) {
-			events[i].At, events[i].Until = x.At.Add(-identityEvery), x.At
+		if x.Replaces() {
+			events[i].At, events[i].Until = x.At.Add(-event.ReplacedLate), x.At
 		}
 	}
 	all, err := l.Entries(ctx, "", 0)
@@ -110,7 +106,7 @@ func isKeyOf(key, server string) bool {
 
 // replaced is the event that another server than the changed one answered at a moment.
 func replaced(at time.Time, when string) event.Event {
-	return event.Event{At: at, Kind: event.Restart, Text: anotherServer + " had this name " + when}
+	return event.Event{At: at, Kind: event.Restart, Text: event.AnotherServer + " had this name " + when}
 }
 
 // unseen returns what happened to the server while nothing watched it: the states on both sides of a time without
@@ -150,9 +146,9 @@ func unseen(
 		grown := time.Duration((up2 - up1) * float64(time.Second))
 		switch {
 		case before.Server != "" && after.Server != "" && before.Server != after.Server:
-			x.Text = fmt.Sprintf("%s answers: %s instead of %s", anotherServer, after.Server, before.Server)
+			x.Text = fmt.Sprintf("%s answers: %s instead of %s", event.AnotherServer, after.Server, before.Server)
 		case ok1 && ok2 && (after.At.Sub(before.At)-grown).Abs() > uptimeSlack:
-			x.Text = anotherServer + " answers, or the same one was started"
+			x.Text = event.AnotherServer + " answers, or the same one was started"
 		default:
 			continue
 		}

@@ -211,39 +211,39 @@ const pastWindow = time.Minute
 // judgedPast judges a window that is over from what is stored of it, and keeps the diagnosis.
 func judgedPast(
 	ctx context.Context, e *env, target string, from, to time.Time, redact bool, save string,
-) (d app.Diagnosis, err error) {
-	if save != "" {
-		if err := userfile.Check(save); err != nil {
-			return d, fmt.Errorf("save snapshot: %w", err)
+) (app.Diagnosis, error) {
+	return judgedStored(ctx, e, save, func() (*snapshot.Snapshot, error) {
+		x, err := service.PastSnapshot(ctx, e.app, target, from, to, redact)
+		if err != nil {
+			return nil, e.unlessUnknown(ctx, target, err)
 		}
-	}
-	if d.Snapshot, err = service.PastSnapshot(ctx, e.app, target, from, to, redact); err != nil {
-		return d, e.unlessUnknown(ctx, target, err)
-	}
-	d.Judge()
-	if d, err = (app.Diagnosing{App: e.app}).KeepNew(ctx, d); err != nil {
-		return d, err
-	}
-	return d, saveSnapshot(d.Snapshot, save)
+		return x, nil
+	})
 }
 
-// judgedRecent judges the last minute that is stored of a target with what the server is asked for now, and keeps the
-// diagnosis.
-func judgedRecent(
-	ctx context.Context, e *env, target string, o family.Look, save string,
+// judgedRecent is judgedPast of the last minute that is stored of a target, with what its server is asked for now.
+func judgedRecent(ctx context.Context, e *env, target string, o family.Look, save string) (app.Diagnosis, error) {
+	return judgedStored(ctx, e, save, func() (x *snapshot.Snapshot, err error) {
+		t, err := e.app.Open(ctx, target, e.login)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, t.Close()) }()
+		o.Home = e.app.Home
+		return service.RecentSnapshot(ctx, e.app, target, t, o)
+	})
+}
+
+// judgedStored judges what take makes of the store, and keeps the diagnosis, and its snapshot in the file save.
+func judgedStored(
+	ctx context.Context, e *env, save string, take func() (*snapshot.Snapshot, error),
 ) (d app.Diagnosis, err error) {
 	if save != "" {
 		if err := userfile.Check(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
-	t, err := e.app.Open(ctx, target, e.login)
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	o.Home = e.app.Home
-	if d.Snapshot, err = service.RecentSnapshot(ctx, e.app, target, t, o); err != nil {
+	if d.Snapshot, err = take(); err != nil {
 		return d, err
 	}
 	d.Judge()

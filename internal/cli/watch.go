@@ -32,8 +32,8 @@ Keys: ? explains them; arrows go back in time, l returns to now. What could not 
 While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is
 stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.
 With --deltas it prints how much each counter grew, as mysqladmin -r extended does, out of what dyno serve stored: in the
-time up to now, or in the time that begins at --at. Over more than an hour a counter that was reset is seen to be only where
-it is lower at the end.`,
+time up to now, or in the time that begins at --at. Over more than an hour, a reset is seen only if the counter is lower at
+the end.`,
 		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch shop --deltas 10s\n" +
 			"  dyno watch sandbox:demo --output json --count 10",
 		Args: args(1, 1),

@@ -94,7 +94,7 @@ func TestAgeOfATurn(t *testing.T) {
 		landed(r)
 		now := r.Usage().Trips
 		if now-trips != x.new {
-			t.Errorf("a turn that is %v old and nobody took: it is read %d times more", x.age, now-trips)
+			t.Errorf("a turn that is %v old and was not taken: it is read %d times more", x.age, now-trips)
 		}
 		trips = now
 	}

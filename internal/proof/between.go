@@ -81,7 +81,7 @@ func (c Case) disturbs(e event.Event, tables func() []string) string {
 		short = strings.ToValidUTF8(short[:80], "") + "…"
 	}
 	switch {
-	case e.Kind == event.Restart && strings.HasPrefix(text, "another server"):
+	case e.Replaces():
 		return short
 	case e.Kind == event.Restart:
 		return "a restart of the server"

@@ -356,7 +356,7 @@ func TestClassExtra(t *testing.T) {
 	if x.Plans[0].Before != x.Plans[2].Hash || x.Plans[3].Before != "" {
 		t.Errorf("%+v", x.Plans)
 	}
-	x, err = s.Classes.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1), periodNoon)
+	x, err = s.Classes.ClassExtra(t.Context(), "shop", exact("absent", 1, 1), periodNoon)
 	if err != nil || x.Examples == nil || x.Plans == nil || len(x.Plans) != 0 {
 		t.Errorf("%+v %v", x, err)
 	}

@@ -249,13 +249,12 @@ func (s *Classes) addTableChanges(ctx context.Context, target string, tables []C
 	}
 	for i := range tables {
 		t := &tables[i]
-		name := strings.ToLower(t.Ref.Table)
 		for _, e := range es {
 			between := !t.At.IsZero() && e.At.After(t.At) && !e.At.After(end)
 			if t.After {
 				between = !e.At.Before(end) && e.At.Before(t.At)
 			}
-			if between && e.Target == target && strings.Contains(strings.ToLower(e.Text), name) {
+			if between && e.Target == target && e.Names(t.Ref.Table) {
 				t.Changes = append(t.Changes, e)
 			}
 		}

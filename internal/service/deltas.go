@@ -117,14 +117,14 @@ func (s *Metrics) Deltas(ctx context.Context, target string, from, to time.Time)
 // another one answers at to.
 func (s *Metrics) oneServer(ctx context.Context, target string, from, to time.Time) (since time.Time, err error) {
 	since = from.Add(-deltaLookBack)
-	all, err := s.ledger.Events.Newest(ctx, target, []string{string(event.Restart)}, since, to.Add(toldLate),
+	all, err := s.ledger.Events.Newest(ctx, target, []string{string(event.Restart)}, since, to.Add(event.ReplacedLate),
 		math.MaxInt)
 	for _, e := range all {
 		switch {
 		case e.Target == "":
 		case !e.At.After(from):
 			since = e.At
-		case replaces(e):
+		case e.Replaces():
 			return since, unfit("%s: seen at %s. Fix: choose two times before it, or two after it", e.Text, local(e.At))
 		}
 	}

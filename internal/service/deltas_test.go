@@ -121,7 +121,8 @@ func TestDeltasOfOneServer(t *testing.T) {
 	}
 	seen := deltasOf(t, s, "seen", 200, 1, swap)
 	if err := s.ledger.Events.Put(t.Context(), event.Event{
-		At: time.Unix(graphStart+108, 0), Target: "seen", Kind: event.Restart, Text: anotherServer + " answers: b",
+		At: time.Unix(graphStart+108, 0), Target: "seen", Kind: event.Restart,
+		Text: event.AnotherServer + " answers: b",
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestDeltasOfOneServer(t *testing.T) {
 	}
 	f := func(from, to int64) (string, string, Deltas, map[string]Delta, error) {
 		d, by, err := seen(from, to)
-		return "it was seen", anotherServer + " answers: b", d, by, err
+		return "it was seen", event.AnotherServer + " answers: b", d, by, err
 	}
 	refused(f(90, 120))
 	refused(f(90, 104)) // it is seen some seconds later

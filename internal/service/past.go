@@ -183,7 +183,7 @@ func (p archive) window(ctx context.Context, target string, from, to time.Time) 
 
 // fill adds to a window with its classes what else was observed in it.
 func (p archive) fill(ctx context.Context, x *snapshot.Snapshot, classes source.Source) error {
-	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From, x.To.Add(toldLate))
+	all, err := p.ledger.Events.List(ctx, x.Target.Name, x.From, x.To.Add(event.ReplacedLate))
 	if err != nil {
 		return err
 	}
@@ -329,26 +329,13 @@ func (p archive) addExamples(ctx context.Context, x *snapshot.Snapshot) error {
 	return nil
 }
 
-// That another server answers is seen by its settings, which are read every 10 s: the event comes up to toldLate after
-// it, and its text begins with anotherServer.
-const (
-	toldLate      = 15 * time.Second
-	anotherServer = "another server"
-)
-
-// replaces reports whether another server answers under the name of a target from an event on, or from up to toldLate
-// before it on.
-func replaces(e event.Event) bool {
-	return e.Target != "" && e.Kind == event.Restart && strings.HasPrefix(e.Text, anotherServer)
-}
-
 // whole returns what stands against taking the window for one: a server that restarted or was replaced in it, a clock
 // that was set, a time of which nothing was read. later are events soon after it.
 func (p archive) whole(x *snapshot.Snapshot, later []event.Event) error {
 	for _, e := range later {
-		if replaces(e) {
+		if e.Replaces() {
 			return unfit("%s: seen at %s, and perhaps so in the window. Fix: choose one that ends %s before it, or "+
-				"begins after it", e.Text, local(e.At), unit.Duration(toldLate))
+				"begins after it", e.Text, local(e.At), unit.Duration(event.ReplacedLate))
 		}
 	}
 	for _, e := range x.Events {

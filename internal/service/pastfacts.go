@@ -56,8 +56,8 @@ func (p archive) facts(ctx context.Context, x *snapshot.Snapshot) (*snapshot.Sna
 	}
 	for _, d := range all {
 		between := func(e event.Event) bool {
-			return replaces(e) && (e.At.After(d.At) || e.At.After(x.From)) &&
-				(e.At.Before(d.At.Add(toldLate)) || e.At.Before(x.To.Add(toldLate)))
+			return e.Replaces() && (e.At.After(d.At) || e.At.After(x.From)) &&
+				(e.At.Before(d.At.Add(event.ReplacedLate)) || e.At.Before(x.To.Add(event.ReplacedLate)))
 		}
 		if i := slices.IndexFunc(restarts, between); i >= 0 {
 			why = fmt.Sprintf("%s was another server at the diagnoses that are stored: %s, seen at %s", x.Target.Name,

@@ -57,7 +57,7 @@ func TestFactsOfOneServer(t *testing.T) {
 	swapped := func(target string, min int) {
 		t.Helper()
 		if err := s.ledger.Events.Put(ctx, event.Event{
-			At: at(min), Target: target, Kind: event.Restart, Text: anotherServer + " answers: b instead of a",
+			At: at(min), Target: target, Kind: event.Restart, Text: event.AnotherServer + " answers: b instead of a",
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestFactsOfOneServer(t *testing.T) {
 		t.Errorf("of the only one: %d", when)
 	}
 	swapped("shop", 30)
-	if when, why := facts("shop", 0, 0); when != -1 || !strings.Contains(why, anotherServer+" answers: b") {
+	if when, why := facts("shop", 0, 0); when != -1 || !strings.Contains(why, event.AnotherServer+" answers: b") {
 		t.Errorf("of the other server: %d, %q", when, why)
 	}
 	if when, _ := facts("shop", 50, 0); when != 60 {

@@ -159,7 +159,7 @@ const maxChanges = 50
 // it lives; the differences of their settings are then no news.
 func changes(old, now map[string]string, at time.Time) (out []event.Event) {
 	if was, is := identity(old), identity(now); was != is {
-		return []event.Event{{At: at, Kind: event.Restart, Text: "another server answers: " + serverWords(now) +
+		return []event.Event{{At: at, Kind: event.Restart, Text: event.AnotherServer + " answers: " + serverWords(now) +
 			" instead of " + serverWords(old)}}
 	}
 	for _, name := range sortedKeys(old, now) {

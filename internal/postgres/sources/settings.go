@@ -208,7 +208,7 @@ func changes(old, now map[string]string, was, is string, at time.Time) (out []ev
 	if wasServer != isServer {
 		return []event.Event{{
 			At: at, Kind: event.Restart,
-			Text: "another server answers: " + shown(is) + " instead of " + shown(was),
+			Text: event.AnotherServer + " answers: " + shown(is) + " instead of " + shown(was),
 		}}
 	}
 	names := slices.Sorted(maps.Keys(old))

@@ -75,12 +75,14 @@ func faultsFromStore(t *testing.T, flavor string) {
 	db.SetMaxIdleConns(10)
 	waits := func() (n float64) {
 		var name string
-		if err := db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'").Scan(&name, &n); err != nil {
+		row := db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'")
+		if err := row.Scan(&name, &n); err != nil {
 			t.Error(err)
 		}
 		return n
 	}
-	const long, least = 15 * time.Second, 150 // of what is judged: its length, and how many sessions wait for a row in it
+	// Of what is judged: its length, and how many sessions wait for a row in it.
+	const long, least = 15 * time.Second, 150
 	var began time.Time
 	load, end := context.WithTimeout(ctx, 3*time.Minute)
 	defer end()

@@ -1,7 +1,8 @@
 package class
 
 // Key reduces a fingerprint to what every source of statements tells: without white space, quotes of names and signs,
-// with != for <> and one ? for several in a row. The fingerprints of a statement and of its digest text may differ,
+// with != for <> and one ? for several in a row, between commas or not: a digest text has ?, ... for them in any list,
+// a fingerprint only where a list has nothing else. The fingerprints of a statement and of its digest text may differ,
 // their keys hardly ever do; two statements with one key are the same but for the number of constants and signs
 // somewhere. Use it to bring what two sources know together, never as an id.
 func Key(fingerprint string) string {
@@ -13,6 +14,8 @@ func Key(fingerprint string) string {
 			b = append(b, "!="...)
 			i++
 		case c == '?' && len(b) > 0 && b[len(b)-1] == '?':
+		case c == '?' && len(b) > 1 && b[len(b)-1] == ',' && b[len(b)-2] == '?':
+			b = b[:len(b)-1]
 		default:
 			b = append(b, c)
 		}

@@ -247,7 +247,9 @@ func (b *block) owned(i, at int, name string) (schema.Column, bool) {
 // sortColumns returns the columns of ORDER BY when an index can give that order: all of this table, all in one
 // direction, those compared for equality left out, for they are all the same.
 //
-// Columns that run in different directions need an index whose parts do so, too: the first one runs upwards in it.
+// Columns that run in different directions need an index whose parts run as they do, so that it is read forwards: MySQL
+// was seen to read the whole of one that runs the other way. Columns that all run downwards are read backwards from an
+// index that other statements can use too.
 func (b *block) sortColumns(i int, equal []schema.Column) (out []sorted) {
 	sh := b.sh
 	by := sh.OrderBy
@@ -272,9 +274,9 @@ func (b *block) sortColumns(i int, equal []schema.Column) (out []sorted) {
 			out = append(out, sorted{Column: c, desc: o.Desc})
 		}
 	}
-	if len(out) > 0 && out[0].desc {
+	if !slices.ContainsFunc(out, func(o sorted) bool { return !o.desc }) {
 		for n := range out {
-			out[n].desc = !out[n].desc
+			out[n].desc = false
 		}
 	}
 	return out

@@ -188,11 +188,11 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		f.Action.Index))); err != nil {
 		return not("the private server refuses the index: %v", err)
 	}
+	again := ddl.DropIndexSQL(f.Action.Table, f.Action.Index.Name)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the server is a private one
 		defer cancel()
-		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "",
-			ddl.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
+		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", again))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+
 		ddl.Name(f.Action.Table))); err != nil {
@@ -345,8 +345,14 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 	if n := len(f.Subject.Classes) - len(load.classes); n > 0 {
 		f.Tested.Text += fmt.Sprintf(" %d of its classes could not be run.", n)
 	}
-	if v.Result == stat.Same || v.Result == stat.Worse {
+	switch v.Result {
+	case stat.Same:
 		f.Severity, f.Confidence = finding.Notice, finding.Possible
 		f.Against = append(slices.Clip(f.Against), "In the trial the index brought no gain.")
+	case stat.Worse: // what lost is not offered
+		f.Suggestion = fmt.Sprintf("Do not add the index that these statements seem to want on %s: in the trial "+
+			"statements per second were %s with it.", f.Action.Table, unit.Ratio(r.Center))
+		f.Severity, f.Confidence, f.Action, f.Gain = finding.Notice, finding.Possible, nil, nil
+		f.Against = append(slices.Clip(f.Against), "In the trial the index made its statements slower.")
 	}
 }

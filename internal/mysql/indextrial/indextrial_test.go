@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	mysqlsandbox "github.com/dyno-perf/dyno/internal/mysql/sandbox"
+	"github.com/dyno-perf/dyno/internal/stat"
 
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/endpoint"
@@ -142,6 +143,25 @@ func TestWithoutForeign(t *testing.T) {
 	f("CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB", "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB")
 	f("CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)",
 		"CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)")
+}
+
+// TestLostIsNotOffered: of an index with which statements ran slower nothing is left to apply.
+func TestLostIsNotOffered(t *testing.T) {
+	for result, offered := range map[stat.Result]bool{
+		stat.Better: true, stat.Same: true, stat.Unstable: true, stat.Worse: false,
+	} {
+		f := &finding.Finding{
+			Severity: finding.Warning, Suggestion: "Add it.", Gain: &finding.Gain{Lo: 70, Hi: 690}, Tested: &finding.Tested{},
+			Action: &finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "d", Table: "t"}},
+		}
+		v := stat.Verdict{Result: result}
+		v.Ratio.Center, v.Ratio.N = 0.16, 3
+		(&trying{}).tell(f, v, &copied{whole: true}, captured{})
+		if (f.Action != nil) != offered || (f.Gain != nil) != offered || (f.Suggestion == "Add it.") != offered ||
+			strings.Contains(strings.Join(f.Against, " "), "slower") == offered {
+			t.Errorf("%s: %+v", result, f)
+		}
+	}
 }
 
 // TestPickIsBounded has as much of a table chosen as rows and bytes allow.

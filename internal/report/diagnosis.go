@@ -18,6 +18,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -35,6 +36,17 @@ func DiagnosisDocument(
 	if s.Past != nil {
 		d.Title += ", " + s.From.Format(time.DateTime) + " to " + s.To.Format(time.TimeOnly) + " UTC, from stored data"
 		d.Warnings = PastNotes(s)
+	}
+	told := map[string]bool{}
+	for _, f := range findings {
+		for _, id := range f.Subject.Classes[:min(len(f.Subject.Classes), mostStatements)] {
+			if c, ok := s.Class(id); ok && !told[id] {
+				told[id] = true
+				d.Statements = append(d.Statements, Statement{
+					Class: id, Schema: c.Schema, Fingerprint: state.Clip(c.Fingerprint, 2000),
+				})
+			}
+		}
 	}
 	for _, f := range findings {
 		if f.Action != nil {

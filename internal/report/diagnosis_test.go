@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/family"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -193,5 +194,27 @@ func TestRunDocument(t *testing.T) {
 		"within 2 s, from their scheduled start") || d.Warnings[0] != "Invalid: the client was the limit." ||
 		len(r.Warnings) != 1 {
 		t.Errorf("%s %q", d.Sentence, d.Warnings)
+	}
+}
+
+// TestStatementsOfFindings: in every form a finding shows the statements that it is about.
+func TestStatementsOfFindings(t *testing.T) {
+	s := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{
+		{ID: "A1", Schema: "shop", Fingerprint: "select a from orders where b = ?"},
+		{ID: "A2", Schema: "shop", Fingerprint: "select other from stock"},
+	}}
+	f := finding.Finding{
+		ID: "f-1", Rule: "missing-index", Severity: finding.Warning, Title: "slow",
+		Subject: finding.Subject{Classes: []string{"A1", "gone"}},
+	}
+	d := DiagnosisDocument("d-1", s, nil, []finding.Finding{f}, family.Names{}, "1")
+	var text, md, page strings.Builder
+	for form, err := range map[*strings.Builder]error{
+		&text: Text(&text, &d, Options{}), &md: Markdown(&md, &d), &page: HTML(&page, &d),
+	} {
+		if got := form.String(); err != nil || !strings.Contains(got, "select a from orders where b = ?") ||
+			!strings.Contains(got, "shop · A1") || strings.Contains(got, "stock") {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 }

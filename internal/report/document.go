@@ -53,6 +53,7 @@ type Document struct {
 	// marks for all charts; those of kind variant and gap shade a span
 	Events     []event.Event     `json:"events,omitempty"`
 	Findings   []finding.Finding `json:"findings,omitempty"`
+	Statements []Statement       `json:"statements,omitempty"` // of the classes that the findings are about
 	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
 	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
@@ -64,6 +65,13 @@ type Document struct {
 	Sources    []source.Source   `json:"sources,omitempty"` // all may be given, only those not OK are shown
 	Warnings   []string          `json:"warnings,omitempty"`
 	Commands   []Command         `json:"commands,omitempty"` // how to repeat it, exactly
+}
+
+// Statement is a class of statements, without its literals.
+type Statement struct {
+	Class       string `json:"class"`
+	Schema      string `json:"schema,omitzero"`
+	Fingerprint string `json:"fingerprint"`
 }
 
 // Node is one thought of a reasoning with those that follow from it.

@@ -111,10 +111,12 @@ func (d *Document) finding(f finding.Finding, n int) section {
 	s.Body = []block{
 		para{findingMeta(f), true},
 		para{Text: f.Cause},
+	}
+	s.Body = append(s.Body, d.statements(f)...)
+	s.Body = append(s.Body,
 		part("Evidence", measured, sentences("", "facts-text", said)), part("Reasoning", why),
 		part("Also explains", sentences("", "", f.Merged)), part("Counter-evidence", sentences("", "", f.Against)),
-		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", findingTail(f)),
-	}
+		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", findingTail(f)))
 	if d.Change != nil {
 		return s
 	}
@@ -123,6 +125,22 @@ func (d *Document) finding(f finding.Finding, n int) section {
 	}
 	s.Body = append(s.Body, code{"To keep it, " + forGood(f), "ini", strings.Join(f.Setting, "\n")})
 	return s
+}
+
+// mostStatements is how many statements of a finding are shown: it is about the first most.
+const mostStatements = 3
+
+// statements are those that a finding is about.
+func (d *Document) statements(f finding.Finding) (out []block) {
+	for _, id := range f.Subject.Classes {
+		i := slices.IndexFunc(d.Statements, func(x Statement) bool { return x.Class == id })
+		if i < 0 || len(out) == mostStatements {
+			continue
+		}
+		x := d.Statements[i]
+		out = append(out, code{dotted("Statement", x.Schema, x.Class), "sql", x.Fingerprint})
+	}
+	return out
 }
 
 // cards are the measures before and after.

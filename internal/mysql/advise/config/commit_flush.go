@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/advise"
@@ -125,11 +126,18 @@ func commitFlush(v *advise.View) []finding.Finding {
 	if !byCount && !bySight {
 		return nil
 	}
-	sec, calls, ids := singleWrites(v)
+	sec, calls, sampled, ids := singleWrites(v)
 	if sec < writeShare*v.Total || calls == 0 {
 		return nil
 	}
 	each := sec / float64(calls)
+	if sampled {
+		// Samples tell how much time writes took, but see only few of the short ones: the server counts them.
+		each = sec / max(float64(calls), w*v.Window)
+		if all < minSeen || each*(1-2/math.Sqrt(float64(all))) < slowCommit { // 95 % of a count is within that of it
+			return nil
+		}
+	}
 	wait := min(each, syncs/max(commits, 1e-9))
 	if bySight {
 		wait = max(wait, min(each, each*part))
@@ -242,8 +250,8 @@ func commitFlush(v *advise.View) []finding.Finding {
 }
 
 // singleWrites returns time, calls and ids of the classes that change rows and are no large statements: at most a few
-// rows each.
-func singleWrites(v *advise.View) (sec float64, calls uint64, ids []string) {
+// rows each; sampled: some of the calls were not counted.
+func singleWrites(v *advise.View) (sec float64, calls uint64, sampled bool, ids []string) {
 	for n, c := range v.Classes {
 		if n >= 200 {
 			break
@@ -263,9 +271,9 @@ func singleWrites(v *advise.View) (sec float64, calls uint64, ids []string) {
 		if rows, ok := c.PerCall(c.Affected).Get(); ok && rows > 5 {
 			continue
 		}
-		sec, calls, ids = sec+c.TimeSec, calls+c.Count, append(ids, c.ID)
+		sec, calls, sampled, ids = sec+c.TimeSec, calls+c.Count, sampled || c.Sampled, append(ids, c.ID)
 	}
-	return sec, calls, ids
+	return sec, calls, sampled, ids
 }
 
 func writeWord(fingerprint string) bool {

@@ -48,7 +48,7 @@ var house = []struct {
 	{"the operating system", []string{"internal/platform", "internal/clock"}},
 	{"access", []string{
 		"internal/endpoint", "internal/host", "internal/nodeexporter", "internal/tunnel", "internal/userfile",
-		"internal/store/reserve", "internal/store/sqlitefile",
+		"internal/store/reserve", "internal/store/sqlitefile", "internal/mysql/deadlock",
 	}},
 	{"connections", []string{
 		"internal/mysql/target", "internal/mysql/catalog", "internal/scrape", "internal/postgres/conn",
@@ -103,6 +103,7 @@ var floors = func() map[string]int {
 var siblings = map[string]string{
 	"internal/mysql/sqlshape -> internal/mysql/mytext": "what the parser does not say of a text is read by the rules " +
 		"of quoting",
+	"internal/mysql/deadlock -> internal/state":   "texts of clients are cut as states cut them",
 	"internal/mysql/logdigest -> internal/digest": "what logs sum up to is a report",
 	"internal/journal -> internal/finding":        "an entry records the action it carried out",
 	"internal/testbed -> internal/experiment":     "a testbed answers with the experiment's own Unusable",

@@ -54,7 +54,7 @@ type Document struct {
 	Events     []event.Event     `json:"events,omitempty"`
 	Findings   []finding.Finding `json:"findings,omitempty"`
 	Statements []Statement       `json:"statements,omitempty"` // of the classes that the findings are about
-	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
+	Reasoning  []Node            `json:"reasoning,omitempty"`  // from what was seen to what was found
 	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Live       *proof.Live       `json:"live,omitempty"` // of a proof: windows of live traffic around the change

@@ -345,7 +345,7 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 	if n := len(f.Subject.Classes) - len(load.classes); n > 0 {
 		f.Tested.Text += fmt.Sprintf(" %d of its classes could not be run.", n)
 	}
-	switch v.Result {
+	switch v.Result { //nolint:exhaustive // the rest is a gain, or says nothing
 	case stat.Same:
 		f.Severity, f.Confidence = finding.Notice, finding.Possible
 		f.Against = append(slices.Clip(f.Against), "In the trial the index brought no gain.")

@@ -151,7 +151,8 @@ func TestLostIsNotOffered(t *testing.T) {
 		stat.Better: true, stat.Same: true, stat.Unstable: true, stat.Worse: false,
 	} {
 		f := &finding.Finding{
-			Severity: finding.Warning, Suggestion: "Add it.", Gain: &finding.Gain{Lo: 70, Hi: 690}, Tested: &finding.Tested{},
+			Severity: finding.Warning, Suggestion: "Add it.", Gain: &finding.Gain{Lo: 70, Hi: 690},
+			Tested: &finding.Tested{},
 			Action: &finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "d", Table: "t"}},
 		}
 		v := stat.Verdict{Result: result}

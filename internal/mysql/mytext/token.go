@@ -131,6 +131,19 @@ func Body(sql string) string {
 	return sql
 }
 
+// CutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the
+// first byte that is no character.
+func CutOff(sql string) bool {
+	for i := 0; i < len(sql); {
+		kind, end := Next(sql, i)
+		if kind == Open {
+			return true
+		}
+		i = end
+	}
+	return false
+}
+
 // CutName cuts the name off that text begins with, a quoted one without its quotes. It is "" where no name begins,
 // where nothing closes it, and where a backslash stands in double quotes, which decides with the sql_mode where they
 // end.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/mysql/deadlock"
 	"github.com/dyno-perf/dyno/internal/mysql/target"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/source"
@@ -211,11 +212,11 @@ func (s *deadlocks) settings(ctx context.Context, at int64) error {
 func (s *deadlocks) readLog(ctx context.Context, at time.Time) error {
 	reports, err := s.log.read(ctx, s.open)
 	for _, r := range reports {
-		when := r.at
+		when := r.At
 		if d := at.Sub(when); d < -time.Minute || d > time.Minute { // it has no time, or another zone
 			when = at
 		}
-		s.take(r.deadlock(lock.FromLog, when), true)
+		s.take(r.Deadlock(lock.FromLog, when), true)
 	}
 	return err
 }
@@ -239,8 +240,8 @@ func (s *deadlocks) readStatus(ctx context.Context, at int64, counts bool) error
 	if !t.seen {
 		return nil
 	}
-	if r, ok := readDeadlock(t.text); ok {
-		s.take(r.deadlock(lock.FromStatus, time.UnixMilli(at).Add(-t.age)), counts)
+	if r, ok := deadlock.Read(t.text); ok {
+		s.take(r.Deadlock(lock.FromStatus, time.UnixMilli(at).Add(-t.age)), counts)
 	}
 	return nil
 }
@@ -300,7 +301,7 @@ type errorLog struct {
 	file   *os.File
 	offset int64
 	carry  []byte // a line whose end is not there yet
-	reader deadlockReader
+	reader deadlock.Reader
 	rounds int
 }
 
@@ -332,16 +333,16 @@ func (l *errorLog) begin(name string, f *os.File) error {
 // read returns the deadlocks that were written since the last call.
 func (l *errorLog) read(
 	ctx context.Context, open func(ctx context.Context, name string) (*os.File, error),
-) ([]report, error) {
+) ([]deadlock.Report, error) {
 	st, err := l.file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if st.Size() < l.offset { // it was emptied
-		l.offset, l.carry, l.reader = 0, nil, deadlockReader{}
+		l.offset, l.carry, l.reader = 0, nil, deadlock.Reader{}
 	}
 	if st.Size()-l.offset > logBehind { // something else floods it; the counter tells how many were passed over
-		l.offset, l.carry, l.reader = st.Size()-logAtOnce, nil, deadlockReader{}
+		l.offset, l.carry, l.reader = st.Size()-logAtOnce, nil, deadlock.Reader{}
 	}
 	grown := st.Size() > l.offset
 	buf := make([]byte, min(st.Size()-l.offset, logAtOnce))
@@ -351,11 +352,11 @@ func (l *errorLog) read(
 	}
 	l.offset += int64(n)
 	l.feed(buf[:n])
-	l.reader.settle(false)
+	l.reader.Settle(false)
 	if l.rounds++; !grown && l.rounds%5 == 0 { // rotated?
 		if f, err := open(ctx, l.name); err == nil {
 			if now, err := f.Stat(); err == nil && !os.SameFile(st, now) {
-				l.reader.settle(true)
+				l.reader.Settle(true)
 				l.file.Close()
 				l.file, l.offset, l.carry = f, 0, nil
 			} else {
@@ -363,7 +364,7 @@ func (l *errorLog) read(
 			}
 		}
 	}
-	return l.reader.take(), nil
+	return l.reader.Take(), nil
 }
 
 func (l *errorLog) feed(b []byte) {
@@ -373,7 +374,7 @@ func (l *errorLog) feed(b []byte) {
 		if end < 0 {
 			break
 		}
-		l.reader.line(string(b[:min(end, logLongest)]))
+		l.reader.Line(string(b[:min(end, logLongest)]))
 		b = b[end+1:]
 	}
 	l.carry = append([]byte(nil), b[:min(len(b), logLongest)]...)

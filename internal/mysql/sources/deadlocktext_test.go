@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/lock"
+	"github.com/dyno-perf/dyno/internal/mysql/deadlock"
 	"github.com/dyno-perf/dyno/internal/reading"
 )
 
@@ -23,11 +24,11 @@ func statusText(t testing.TB, version string) string {
 func TestReadDeadlock(t *testing.T) {
 	f := func(version string, victim uint64, sql, holds, waits string) {
 		t.Helper()
-		r, ok := readDeadlock(latestDeadlock(statusText(t, version)).text)
-		if !ok || len(r.parties) != 2 {
-			t.Fatalf("%s: %v, %d parties", version, ok, len(r.parties))
+		r, ok := deadlock.Read(latestDeadlock(statusText(t, version)).text)
+		d := r.Deadlock(lock.FromStatus, r.At)
+		if !ok || len(d.Parties) != 2 {
+			t.Fatalf("%s: %v, %d parties", version, ok, len(d.Parties))
 		}
-		d := r.deadlock(lock.FromStatus, r.at)
 		p, ok := d.Victim()
 		if !ok || p.Session != victim || p.SQL != sql || p.Class == "" || p.User != "root" || p.Host != "localhost" {
 			t.Errorf("%s: victim %+v %v", version, p, ok)
@@ -73,20 +74,20 @@ func withoutHeadings(text string) string {
 // has the id that it has in the status text.
 func TestDeadlocksWithoutHeadings(t *testing.T) {
 	text := latestDeadlock(statusText(t, "mysql-8.0")).text
-	r, _ := readDeadlock(text)
+	r, _ := deadlock.Read(text)
 	plain := withoutHeadings(text)
 	other := strings.NewReplacer("TRANSACTION 130", "TRANSACTION 140", "trx id 130", "trx id 140").Replace(plain)
 	var l errorLog
 	l.feed([]byte(plain + other + "2026-11-21T19:57:12.000000Z 9 [Warning] [MY-010055] [Server] something else\n" +
 		plain))
-	l.reader.settle(false)
-	got := l.reader.take()
+	l.reader.Settle(false)
+	got := l.reader.Take()
 	if len(got) != 3 {
 		t.Fatalf("%d reports: %+v", len(got), got)
 	}
-	want := r.deadlock(lock.FromStatus, r.at)
+	want := r.Deadlock(lock.FromStatus, r.At)
 	for i, g := range got {
-		d := g.deadlock(lock.FromLog, g.at)
+		d := g.Deadlock(lock.FromLog, g.At)
 		if same := d.ID == want.ID; same != (i != 1) {
 			t.Errorf("%d: id %s, in the status %s", i, d.ID, want.ID)
 		}
@@ -110,18 +111,22 @@ func TestDeadlockLogOfMariaDB(t *testing.T) {
 	log := []byte("2026-11-21 19:57:26 7 [Note] InnoDB: Transactions deadlock detected, dumping detailed " +
 		"information.\n" +
 		strings.Join(out[1:], "\n") + "\n")
-	r, _ := readDeadlock(text)
+	r, _ := deadlock.Read(text)
 	for _, piece := range []int{1, 7, 100, len(log)} {
 		var l errorLog
 		for i := 0; i < len(log); i += piece {
 			l.feed(log[i:min(len(log), i+piece)])
-			l.reader.settle(false)
+			l.reader.Settle(false)
 		}
-		got := l.reader.take()
-		if len(got) != 1 || got[0].victim != 1 || got[0].at.IsZero() {
+		got := l.reader.Take()
+		if len(got) != 1 || got[0].At.IsZero() {
 			t.Fatalf("pieces of %d: %+v", piece, got)
 		}
-		if a, b := got[0].deadlock(lock.FromLog, r.at), r.deadlock(lock.FromStatus, r.at); a.ID != b.ID {
+		a, b := got[0].Deadlock(lock.FromLog, r.At), r.Deadlock(lock.FromStatus, r.At)
+		if !a.Parties[0].Victim {
+			t.Errorf("pieces of %d: %+v", piece, a.Parties)
+		}
+		if a.ID != b.ID {
 			t.Errorf("pieces of %d: id %s, in the status %s", piece, a.ID, b.ID)
 		}
 	}
@@ -138,11 +143,11 @@ func TestRedactedDeadlock(t *testing.T) {
 	for _, sql := range []string{
 		`update d.t set v='c:\', w='marked # 12'`, `update d.t set password='c:\', w='marked # 12'`,
 	} {
-		r, ok := readDeadlock(strings.Replace(text, plain, sql, 1))
+		r, ok := deadlock.Read(strings.Replace(text, plain, sql, 1))
 		if !ok {
 			t.Fatal(sql)
 		}
-		x := reading.Reading{Deadlocks: lock.Seen{Deadlocks: []lock.Deadlock{r.deadlock(lock.FromStatus, r.at)}}}
+		x := reading.Reading{Deadlocks: lock.Seen{Deadlocks: []lock.Deadlock{r.Deadlock(lock.FromStatus, r.At)}}}
 		redact(&x)
 		d := x.Deadlocks.Deadlocks[0]
 		b, err := json.Marshal([]any{d, d.Pairs()})
@@ -166,15 +171,16 @@ func FuzzDeadlock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var l errorLog
 		l.feed(b)
-		l.reader.settle(true)
-		for _, r := range l.reader.take() {
-			d := r.deadlock(lock.FromLog, r.at)
-			if len(d.Parties) > mostParties || d.ID == "" {
+		l.reader.Settle(true)
+		for _, r := range l.reader.Take() {
+			d := r.Deadlock(lock.FromLog, r.At)
+			if len(d.Parties) > deadlock.MostParties || d.ID == "" {
 				t.Fatalf("%+v", d)
 			}
 			for _, p := range d.Parties {
 				if len(p.SQL) > 2*2048 || strings.ToValidUTF8(p.SQL, "") != p.SQL ||
-					strings.ToValidUTF8(p.Fingerprint, "") != p.Fingerprint || len(p.Holds)+len(p.Waits) > mostLocks {
+					strings.ToValidUTF8(p.Fingerprint, "") != p.Fingerprint ||
+					len(p.Holds)+len(p.Waits) > deadlock.MostLocks {
 					t.Fatalf("%+v", p)
 				}
 			}

@@ -177,7 +177,7 @@ func (s *locks) learnLast(ctx context.Context) {
 			if len(row) == 2 {
 				sql := state.Clip(string(text(row[1])), state.MaxText)
 				x := ran{sql: mytext.WithoutSecrets(sql)}
-				if len(sql) < state.MaxText && !cutOff(sql) {
+				if len(sql) < state.MaxText && !mytext.CutOff(sql) {
 					x.class = class.ID(mytext.Fingerprint(sql))
 				}
 				last[id(row[0])] = x

@@ -182,7 +182,7 @@ func (s *processlist) session(row []driver.Value, ids map[string]string) state.S
 	}
 	cut := utf8.RuneCount(raw) >= s.limit || len(raw) >= s.limit && s.limit <= pfsText
 	x.SQL = state.Clip(string(raw), state.MaxText)
-	if !cut && len(raw) <= state.MaxText && clientCommand(x.Command) && !cutOff(x.SQL) {
+	if !cut && len(raw) <= state.MaxText && clientCommand(x.Command) && !mytext.CutOff(x.SQL) {
 		id, ok := s.ids[x.SQL]
 		if !ok {
 			id = class.ID(mytext.Fingerprint(x.SQL))
@@ -201,19 +201,6 @@ func age(v driver.Value) float64 {
 		return 0
 	}
 	return sec
-}
-
-// cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the
-// first byte that is no character.
-func cutOff(sql string) bool {
-	for i := 0; i < len(sql); {
-		kind, end := mytext.Next(sql, i)
-		if kind == mytext.Open {
-			return true
-		}
-		i = end
-	}
-	return false
 }
 
 // clean returns a column as valid UTF-8 of bounded length.

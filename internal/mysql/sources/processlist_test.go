@@ -210,7 +210,7 @@ func TestSessions(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	f := func(sql string, want bool) {
 		t.Helper()
-		if got := cutOff(sql); got != want {
+		if got := mytext.CutOff(sql); got != want {
 			t.Errorf("%s: got %v", sql, got)
 		}
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise/session"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/lazyregexp"
+	"github.com/dyno-perf/dyno/internal/lock"
+	"github.com/dyno-perf/dyno/internal/mysql/deadlock"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
-	"github.com/dyno-perf/dyno/internal/mysql/mytext"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -59,9 +58,6 @@ func deadlocked(v *advise.View) []finding.Finding {
 			session.ClassTimes(session.WaitingOnly(v, pair.classes))...),
 		Title: fmt.Sprintf("%s deadlocks a second: one transaction in %s is rolled back", unit.Count(n),
 			unit.Count(1/max(part, 1e-9))),
-		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other " +
-			"needs; the server ends one with error 1213 and rolls it back. " +
-			"Its work is lost, and the application has to retry it or fails.",
 	}
 	if part == 0 {
 		f.Title = fmt.Sprintf("%s deadlocks a second", unit.Count(n))
@@ -90,19 +86,8 @@ func deadlocked(v *advise.View) []finding.Finding {
 		})
 	}
 	f.Evidence = append(f.Evidence, session.LockCounters(v)...)
-	order := "Choose one order for the rows and tables that several transactions lock, and use it everywhere: by " +
-		"table, then by primary key."
-	switch {
-	case len(pair.statements) == 2 && len(pair.tables) == 1:
-		order = fmt.Sprintf("Have all transactions lock the rows of %s in the same order: sort them by primary key "+
-			"before the first change, or lock all of them at once with SELECT … ORDER BY … FOR UPDATE.", pair.tables[0])
-	case len(pair.tables) > 1:
-		order = fmt.Sprintf("Have all transactions lock the tables in the same order, say %s before %s, and within a "+
-			"table by primary key.", pair.tables[0], pair.tables[1])
-	}
-	f.Suggestion = order + " Keep retrying error 1213: it cannot be ruled out."
-	f.Cost = "Application work; locks may be taken earlier than now and held longer."
-	f.Falsify = "Disproved if the rate of deadlocks stays the same when both keep one order."
+	pair.explain(&f)
+	scanning(v, pair.classes, &f)
 	f.Reference = "MySQL manual, \"How to Minimize and Handle Deadlocks\""
 	switch {
 	case len(pair.statements) < 2 && len(pair.tables) > 0:
@@ -137,6 +122,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 
 // couple is the latest deadlock.
 type couple struct {
+	kind       deadlock.Kind
 	statements []string // of the two sides
 	classes    []string // of the statements, each once
 	same       bool     // both are of one class
@@ -144,99 +130,142 @@ type couple struct {
 	tables     []schema.Ref
 }
 
-var (
-	deadTable = lazyregexp.New("index (?:`([^`]+)`|(\\S+)) of table `([^`]+)`\\.`([^`]+)`")
-	deadSide  = lazyregexp.New(
-		`^\*\*\* (?:\((\d+)\) )?(TRANSACTION|HOLDS THE LOCK|WAITING FOR THIS LOCK|CONFLICTING WITH)`)
-)
-
 // latest reads the deadlock out of the latest text of SHOW ENGINE INNODB STATUS.
 func latest(v *advise.View) (c couple) {
 	text := ""
 	for i := range v.Moments {
-		if t := v.Moments[i].EngineStatus; t != "" {
-			text = t
-		}
+		text = cmp.Or(v.Moments[i].EngineStatus, text)
 	}
-	_, text, ok := strings.Cut(text, "LATEST DETECTED DEADLOCK\n")
+	r, ok := deadlock.Read(deadlock.Section(text))
 	if !ok {
 		return c
 	}
-	if at := strings.Index(text, "\nTRANSACTIONS\n"); at >= 0 {
-		text = text[:at]
-	}
-	side, part := 0, ""
-	var statement []string
-	inStatement := false
-	var held, wanted [3]string
-	finish := func() {
-		if len(statement) > 0 {
-			c.statements = append(c.statements, strings.Join(statement, " "))
+	d := r.Deadlock(lock.FromStatus, v.To)
+	c.kind = deadlock.KindOf(d)
+	for i, p := range d.Parties {
+		if p.SQL != "" {
+			c.statements = append(c.statements, p.SQL)
 		}
-		statement, inStatement = nil, false
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if m := deadSide.FindStringSubmatch(line); m != nil {
-			finish()
-			part = m[2]
-			switch {
-			case m[1] != "":
-				side = int(m[1][0] - '0')
-			case part == "TRANSACTION":
-				side++
-			}
-			continue
+		if p.Class != "" && slices.Contains(c.classes, p.Class) {
+			c.same = true
+		} else if p.Class != "" {
+			c.classes = append(c.classes, p.Class)
 		}
-		if strings.HasPrefix(line, "***") {
-			finish()
-			part = ""
-			continue
-		}
-		switch {
-		case part == "TRANSACTION" && strings.Contains(line, " thread id ") && strings.Contains(line, "query id "):
-			inStatement = true
-		case part == "TRANSACTION" && inStatement && strings.TrimSpace(line) != "" &&
-			!strings.HasPrefix(line, "RECORD LOCKS") && !strings.HasPrefix(line, "Trx read view"):
-			if len(c.statements) < 2 {
-				statement = append(statement, strings.TrimSpace(line))
-			}
-		case strings.HasPrefix(line, "RECORD LOCKS") || strings.HasPrefix(line, "TABLE LOCK"):
-			m := deadTable.FindStringSubmatch(line)
-			if m == nil || side < 1 || side > 2 {
-				continue
-			}
-			ref := schema.Ref{Schema: m[3], Table: m[4]}
-			if !slices.Contains(c.tables, ref) {
+		for _, l := range slices.Concat(p.Holds, p.Waits) {
+			if ref, ok := session.TableOf(l.Object); ok && !slices.Contains(c.tables, ref) {
 				c.tables = append(c.tables, ref)
 			}
-			lock := ref.String() + " (" + m[1] + m[2] + ")"
-			switch part {
-			case "WAITING FOR THIS LOCK", "TRANSACTION":
-				wanted[side] = lock
-			default:
-				held[side] = lock
-			}
 		}
-	}
-	finish()
-	for side := 1; side <= 2; side++ {
-		switch h, w := held[side], wanted[side]; {
-		case h != "" && w != "":
-			c.locks = append(c.locks, fmt.Sprintf("Transaction %d held a lock on %s and waited for one on %s.", side, h,
-				w))
-		case w != "":
-			c.locks = append(c.locks, fmt.Sprintf("Transaction %d waited for a lock on %s.", side, w))
+		switch {
+		case len(p.Waits) == 0:
+		case len(p.Holds) == 0:
+			c.locks = append(c.locks, fmt.Sprintf("Transaction %d waited for a lock on %s.", i+1, place(p.Waits[0])))
+		default:
+			c.locks = append(c.locks, fmt.Sprintf("Transaction %d held a lock on %s and waited for one on %s.", i+1,
+				place(p.Holds[0]), place(p.Waits[0])))
 		}
-	}
-	for _, s := range c.statements {
-		id := class.ID(mytext.Fingerprint(s))
-		if slices.Contains(c.classes, id) {
-			c.same = true
-			continue
-		}
-		c.classes = append(c.classes, id)
 	}
 	return c
+}
+
+// place says what a lock is on, and as the server words it how: "shop.stock (PRIMARY, X locks rec but not gap)".
+func place(l lock.Lock) string {
+	parts := slices.DeleteFunc([]string{l.Index, l.Mode}, func(s string) bool { return s == "" })
+	if len(parts) == 0 {
+		return l.Object
+	}
+	return l.Object + " (" + strings.Join(parts, ", ") + ")"
+}
+
+const (
+	lost = "; the server ends one with error 1213 and rolls it back. Its work is lost, and the application has to " +
+		"retry it or fails."
+	retry = " Keep retrying error 1213: it cannot be ruled out."
+)
+
+// explain says why the two met, what would end that, and what would refute it.
+func (c couple) explain(f *finding.Finding) {
+	on := "a table"
+	if len(c.tables) > 0 {
+		on = c.tables[0].String()
+	}
+	f.Cost = "Application work; locks may be taken earlier than now and held longer."
+	switch c.kind {
+	case deadlock.Gap:
+		f.Cause = "Each transaction has locked a gap in an index of " + on + ", as a SELECT … FOR UPDATE, an UPDATE " +
+			"or a DELETE does that finds no row, and an INSERT that meets a duplicate. Locks on a gap do not exclude " +
+			"each other, but each keeps the other transaction from inserting there" + lost
+		f.Suggestion = "Insert without a locking read before, and let the unique key decide: INSERT … ON DUPLICATE " +
+			"KEY UPDATE, or INSERT and then the change when that fails with error 1062. Or run these transactions " +
+			"with READ COMMITTED, which locks no gaps that it searches. Neither FOR UPDATE nor another order helps: " +
+			"the gap is the same." + retry
+		f.Cost = "Application work; READ COMMITTED needs row-based binary logs and shows a transaction what others " +
+			"commit meanwhile."
+		f.Falsify = "Disproved if the rate of deadlocks stays the same with transaction_isolation = READ-COMMITTED."
+	case deadlock.Upgrade:
+		f.Cause = "Both transactions share the lock on one record of " + on + ", as SELECT … FOR SHARE (LOCK IN " +
+			"SHARE MODE), INSERT … SELECT and each change of a row do whose foreign key refers to it. Then both want " +
+			"to change it, and neither can before the other lets go" + lost
+		f.Suggestion = "Take the exclusive lock first: SELECT … FOR UPDATE in place of FOR SHARE; with a foreign " +
+			"key, change the row that is referred to before the rows that refer to it. An order of rows does not " +
+			"help: it is one row." + retry
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when both begin with the exclusive lock."
+	case deadlock.Indexes:
+		f.Cause = "Both transactions lock the same rows of " + on + ", each by way of another index: a row is locked " +
+			"in every index by itself, so they meet in opposite order although each handles its rows in the same " +
+			"one" + lost
+		f.Suggestion = "Have both find their rows by the same index: read the primary keys first, without locking, " +
+			"and change or lock the rows by primary key, in ascending order." + retry
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when both go by the primary key."
+	case deadlock.Order:
+		f.Cause = "Transactions lock the same rows in different order. When two of them meet, each holds what the " +
+			"other needs" + lost
+		order := "Choose one order for the rows and tables that several transactions lock, and use it everywhere: by " +
+			"table, then by primary key."
+		switch {
+		case len(c.statements) == 2 && len(c.tables) == 1:
+			order = fmt.Sprintf("Have all transactions lock the rows of %s in the same order: sort them by primary "+
+				"key before the first change, or lock all of them at once with SELECT … ORDER BY … FOR UPDATE.", on)
+		case len(c.tables) > 1:
+			order = fmt.Sprintf("Have all transactions lock the tables in the same order, say %s before %s, and "+
+				"within a table by primary key.", on, c.tables[1])
+		}
+		f.Suggestion = order + retry
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when both keep one order."
+	default:
+		f.Confidence = finding.Likely
+		f.Cause = "Two transactions each hold what the other needs" + lost
+		f.Suggestion = "Look at which locks they were: innodb_print_all_deadlocks = ON writes each deadlock to the " +
+			"error log. Locks on rows in different order, on gaps before an insert, and shared locks that are to " +
+			"become exclusive ones each need another change." + retry
+		f.Falsify = "Disproved if the application loses no transaction to error 1213."
+		f.Unobserved = append(f.Unobserved, "Which kind of deadlock it is: the locks of the pair were not in what was "+
+			"captured.")
+	}
+}
+
+// lockedTooMuch is how many rows a statement reads for each that it changes from which on its deadlocks are owed to the
+// rows that it only reads: by default InnoDB locks these, too.
+const lockedTooMuch = 50
+
+// scanning adds a side that locks far more rows than it changes.
+func scanning(v *advise.View, classes []string, f *finding.Finding) {
+	for _, id := range classes {
+		c, ok := v.Class(id)
+		read, ok1 := c.PerCall(c.Examined).Get()
+		changed, ok2 := c.PerCall(c.Affected).Get()
+		if !ok || !ok1 || !ok2 || read < lockedTooMuch || read < lockedTooMuch*changed {
+			continue
+		}
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "rows read per call", Value: known.Of(read), Source: c.Source(), Sampled: c.Sampled,
+			Text: fmt.Sprintf("%s reads %s rows per call to change %s, and locks each that it reads.",
+				session.Clip(c.Fingerprint), unit.Count(read), unit.Count(changed)),
+		})
+		f.Suggestion = fmt.Sprintf("Give %s an index that leads to the rows that it changes: it locks %s for each of "+
+			"them. ", session.Clip(c.Fingerprint), unit.Count(read/max(changed, 1))) + f.Suggestion
+		return
+	}
 }
 
 // pairOf returns two references in a fixed order.

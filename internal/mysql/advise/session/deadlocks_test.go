@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -74,10 +76,10 @@ func TestDeadlocks(t *testing.T) {
 	for _, e := range f.Evidence {
 		text += e.Text + "\n"
 	}
-	if !strings.Contains(text, "Transaction 1 held a lock on shop.stock (PRIMARY) and waited for one on shop.shelves "+
-		"(by_shelf).") ||
-		!strings.Contains(text, "Transaction 2 held a lock on shop.shelves (by_shelf) and waited for one on "+
-			"shop.stock (PRIMARY).") {
+	if !strings.Contains(text, "Transaction 1 held a lock on shop.stock (PRIMARY, X locks rec but not gap) and waited "+
+		"for one on shop.shelves (by_shelf, X).") ||
+		!strings.Contains(text, "Transaction 2 held a lock on shop.shelves (by_shelf, X) and waited for one on "+
+			"shop.stock (PRIMARY, X).") {
 		t.Error(text)
 	}
 	if !strings.Contains(f.Suggestion, "shop.stock before shop.shelves") {
@@ -110,6 +112,57 @@ func TestDeadlocks(t *testing.T) {
 		return x
 	})
 	one(t, m, "deadlocks")
+}
+
+// met is the report of two sessions that each hold one kind of lock on an index of shop.stock and want another.
+func met(held, wanted string) string {
+	side := func(n, trx, sql string) string {
+		lock := "RECORD LOCKS space id 4 page no 4 n bits 80 index PRIMARY of table `shop`.`stock` trx id " + trx + " "
+		return "*** (" + n + ") TRANSACTION:\nTRANSACTION " + trx + ", ACTIVE 0 sec\nMySQL thread id " + n +
+			", OS thread handle 13, query id 1" + n + " 10.0.0.7 app updating\n" + sql + "\n\n*** (" + n +
+			") HOLDS THE LOCK(S):\n" + lock + held + "\n\n*** (" + n + ") WAITING FOR THIS LOCK TO BE GRANTED:\n" +
+			lock + wanted + " waiting\n\n"
+	}
+	return "\nLATEST DETECTED DEADLOCK\n" + side("1", "25", "UPDATE stock SET pieces = 4 WHERE shelf = 2") +
+		side("2", "26", "UPDATE stock SET pieces = 5 WHERE shelf = 3") + "*** WE ROLL BACK TRANSACTION (2)\n"
+}
+
+// Each kind has its own cause and its own cure; what cures one is no help for another.
+func TestDeadlockKinds(t *testing.T) {
+	f := func(held, wanted, cause, cure, never string) {
+		t.Helper()
+		f := one(t, moments(shop().Status("Innodb_deadlocks", 20), 8, lastText(met(held, wanted))), "deadlocks")
+		if !strings.Contains(f.Cause, cause) || !strings.Contains(f.Suggestion, cure) ||
+			strings.Contains(f.Suggestion, never) || !strings.Contains(f.Suggestion, "1213") {
+			t.Errorf("%s\n%s", f.Cause, f.Suggestion)
+		}
+	}
+	f("lock_mode X locks gap before rec", "lock_mode X locks gap before rec insert intention", "a gap in an index",
+		"ON DUPLICATE KEY UPDATE", "ORDER BY")
+	f("lock mode S locks rec but not gap", "lock_mode X locks rec but not gap", "share the lock on one record",
+		"FOR UPDATE in place of FOR SHARE", "sort them")
+	f("lock_mode X locks rec but not gap", "lock_mode X locks rec but not gap", "in different order",
+		"in the same order", "innodb_print_all_deadlocks")
+	f("", "", "each hold what the other needs", "innodb_print_all_deadlocks", "sort them")
+}
+
+// A statement that reads its table to change a few rows locks all that it reads.
+func TestDeadlockOfAScan(t *testing.T) {
+	suggested := func(examined uint64) string {
+		t.Helper()
+		m := moments(shop().Status("Innodb_deadlocks", 20), 8, lastText(met("lock_mode X", "lock_mode X")))
+		m.Exact("UPDATE stock SET pieces = 4 WHERE shelf = 2", 100, 0.1, examined, 0, func(c *class.Class) {
+			c.Affected = known.Of[uint64](100)
+		})
+		return one(t, m, "deadlocks").Suggestion
+	}
+	if s := suggested(5000); !strings.HasPrefix(s, "Give update stock set pieces") ||
+		!strings.Contains(s, "locks 5000") {
+		t.Error(s)
+	}
+	if s := suggested(1); strings.HasPrefix(s, "Give") {
+		t.Error(s)
+	}
 }
 
 func TestDeadlocksSilent(t *testing.T) {

@@ -1,4 +1,5 @@
-package sources
+// Package deadlock reads what InnoDB writes about deadlocks that it resolved, and tells their kinds apart.
+package deadlock
 
 import (
 	"crypto/sha256"
@@ -16,13 +17,13 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// deadlockReader reads reports of deadlocks line by line: those of the status text, and those that
+// Reader reads reports of deadlocks line by line: those of the status text, and those that
 // innodb_print_all_deadlocks writes into the error log. MySQL 8 leaves the headings out of its log
 // while log_error_verbosity is below 3; a report then ends when each of its transactions waits for
 // a lock that another one of them holds.
-type deadlockReader struct {
-	done   []report
-	now    *report
+type Reader struct {
+	done   []Report
+	now    *Report
 	part   int  // "*** (1) TRANSACTION:": the number of the next transaction; 0 is none
 	inSQL  bool // the lines are of a statement
 	sql    []string
@@ -31,9 +32,9 @@ type deadlockReader struct {
 	titled bool      // the report has headings
 }
 
-// report is a deadlock as it is read.
-type report struct {
-	at      time.Time
+// Report is a deadlock as it is read.
+type Report struct {
+	At      time.Time // as the log has it; the zero time in a status text
 	parties []party
 	locks   []heldLock
 	victim  int // number, 1 is the first; 0 is unknown
@@ -55,15 +56,15 @@ type heldLock struct {
 
 // Bounds of what is read of a report: texts of clients stand in it.
 const (
-	mostParties = 16
-	mostLocks   = 64
+	MostParties = 16
+	MostLocks   = 64
 	mostHeaps   = 500
 	mostFields  = 4  // columns of a record that are kept
 	longField   = 64 // characters of each
 )
 
-// line takes the next line, without its end.
-func (x *deadlockReader) line(l string) {
+// Line takes the next line, without its end.
+func (x *Reader) Line(l string) {
 	l = strings.TrimSuffix(l, "\r")
 	if at, rest, ok := logLine(l); ok { // of the server, whatever came before
 		x.endSQL()
@@ -96,13 +97,13 @@ func (x *deadlockReader) line(l string) {
 }
 
 // heading reads a line that begins with "*** " and reports whether it is the server's.
-func (x *deadlockReader) heading(l string) bool {
+func (x *Reader) heading(l string) bool {
 	rest := l[4:]
 	n := 0
 	if strings.HasPrefix(rest, "(") {
 		number, after, ok := strings.Cut(rest[1:], ") ")
 		n, _ = strconv.Atoi(number)
-		if !ok || n < 1 || n > mostParties {
+		if !ok || n < 1 || n > MostParties {
 			return false
 		}
 		rest = after
@@ -133,13 +134,16 @@ func (x *deadlockReader) heading(l string) bool {
 	return true
 }
 
-func (x *deadlockReader) begin(titled bool) {
-	x.now, x.titled, x.last, x.part = &report{at: x.clock}, titled, nil, 0
+func (x *Reader) begin(titled bool) {
+	x.now, x.titled, x.last, x.part = &Report{At: x.clock}, titled, nil, 0
 }
 
 // transaction begins the next party: "TRANSACTION 24, ACTIVE 1 sec starting index read".
-func (x *deadlockReader) transaction(l string) {
+func (x *Reader) transaction(l string) {
 	trx, rest, ok := strings.Cut(l[len("TRANSACTION "):], ",")
+	if strings.HasPrefix(trx, "(0x") { // of MariaDB: it has changed nothing and has no number, its locks are of 0
+		trx = "0"
+	}
 	if _, err := strconv.ParseUint(trx, 16, 64); !ok || err != nil || len(trx) > 20 {
 		return
 	}
@@ -148,22 +152,25 @@ func (x *deadlockReader) transaction(l string) {
 		return // a client's line, or a transaction of another section
 	case x.now == nil:
 		x.begin(false)
-	case !x.titled && (x.now.closed() || len(x.now.parties) >= mostParties):
+	case !x.titled && (x.now.closed() || len(x.now.parties) >= MostParties):
 		x.finish()
 		x.begin(false)
-	case len(x.now.parties) >= mostParties:
+	case len(x.now.parties) >= MostParties:
 		return
 	}
 	x.part, x.last = 0, nil
 	p := party{Party: lock.Party{Transaction: trx}}
-	if v, ok := matchLine(strings.TrimSpace(rest), "ACTIVE # sec"); ok {
-		p.Seconds = known.Of(v[0])
+	if active, ok := strings.CutPrefix(strings.TrimSpace(rest), "ACTIVE "); ok {
+		number, _, _ := strings.Cut(active, " sec")
+		if sec, err := strconv.ParseUint(number, 10, 32); err == nil {
+			p.Seconds = known.Of(float64(sec))
+		}
 	}
 	x.now.parties = append(x.now.parties, p)
 }
 
 // thread reads "MySQL thread id 11, OS thread handle 1404, query id 17 db1 10.0.0.7 app updating".
-func (x *deadlockReader) thread(l string) {
+func (x *Reader) thread(l string) {
 	p := &x.now.parties[len(x.now.parties)-1]
 	_, rest, _ := strings.Cut(l, " thread id ")
 	number, _, _ := strings.Cut(rest, ",")
@@ -186,7 +193,7 @@ func (x *deadlockReader) thread(l string) {
 }
 
 // endSQL gives the statement that was read to its session.
-func (x *deadlockReader) endSQL() {
+func (x *Reader) endSQL() {
 	if !x.inSQL {
 		return
 	}
@@ -197,7 +204,7 @@ func (x *deadlockReader) endSQL() {
 	p := &x.now.parties[len(x.now.parties)-1]
 	sql := strings.TrimSpace(strings.Join(x.sql, "\n"))
 	p.SQL = state.Clip(sql, state.MaxText)
-	if sql != "" && len(sql) <= state.MaxText && !cutOff(p.SQL) {
+	if sql != "" && len(sql) <= state.MaxText && !mytext.CutOff(p.SQL) {
 		p.Fingerprint = state.Clip(mytext.Fingerprint(p.SQL), state.MaxText)
 		p.Class = class.ID(mytext.Fingerprint(p.SQL))
 	}
@@ -210,9 +217,9 @@ func (x *deadlockReader) endSQL() {
 }
 
 // lock reads the line that describes a lock.
-func (x *deadlockReader) lock(l string) {
+func (x *Reader) lock(l string) {
 	x.last = nil
-	if len(x.now.locks) >= mostLocks {
+	if len(x.now.locks) >= MostLocks {
 		return
 	}
 	h := heldLock{Lock: lock.Lock{Kind: string(state.RowLock)}}
@@ -253,7 +260,7 @@ func (x *deadlockReader) lock(l string) {
 }
 
 // record reads the record that a lock is on.
-func (x *deadlockReader) record(l string) {
+func (x *Reader) record(l string) {
 	if rest, ok := strings.CutPrefix(l, "Record lock, heap no "); ok {
 		heap, _, _ := strings.Cut(rest, " ")
 		if len(x.last.heaps) < mostHeaps {
@@ -272,7 +279,7 @@ func (x *deadlockReader) record(l string) {
 }
 
 // closed reports whether each transaction waits for a lock that another of the report holds.
-func (r *report) closed() bool {
+func (r *Report) closed() bool {
 	if len(r.parties) < 2 {
 		return false
 	}
@@ -289,15 +296,15 @@ func (r *report) closed() bool {
 	return true
 }
 
-// settle ends a report without headings that is complete, and with force any other.
-func (x *deadlockReader) settle(force bool) {
+// Settle ends a report without headings that is complete, and with force any other.
+func (x *Reader) Settle(force bool) {
 	if x.now != nil && (force || !x.titled && x.now.closed()) {
 		x.finish()
 	}
 }
 
 // finish ends the report that is read.
-func (x *deadlockReader) finish() {
+func (x *Reader) finish() {
 	x.endSQL()
 	if x.now != nil && len(x.now.parties) > 0 && (x.titled || len(x.now.parties) > 1) {
 		x.done = append(x.done, *x.now)
@@ -305,15 +312,15 @@ func (x *deadlockReader) finish() {
 	x.now, x.last, x.part, x.titled = nil, nil, 0, false
 }
 
-// take returns the reports that ended.
-func (x *deadlockReader) take() []report {
+// Take returns the reports that ended.
+func (x *Reader) Take() []Report {
 	all := x.done
 	x.done = nil
 	return all
 }
 
-// deadlock makes the value that is kept.
-func (r *report) deadlock(from string, at time.Time) lock.Deadlock {
+// Deadlock makes the value that is kept. from is lock.FromStatus or lock.FromLog.
+func (r *Report) Deadlock(from string, at time.Time) lock.Deadlock {
 	d := lock.Deadlock{At: at, From: from}
 	var ids []string
 	for i, p := range r.parties {
@@ -345,16 +352,16 @@ func (r *report) deadlock(from string, at time.Time) lock.Deadlock {
 	return d
 }
 
-// readDeadlock reads the section of the status text.
-func readDeadlock(text string) (r report, ok bool) {
-	var x deadlockReader
+// Read reads the section LATEST DETECTED DEADLOCK of a status text.
+func Read(text string) (r Report, ok bool) {
+	var x Reader
 	for l := range strings.SplitSeq(text, "\n") {
-		x.line(l)
+		x.Line(l)
 		if len(x.done) > 0 {
 			break
 		}
 	}
-	x.settle(true)
+	x.Settle(true)
 	if len(x.done) == 0 {
 		return r, false
 	}
@@ -392,4 +399,11 @@ func logLine(l string) (at time.Time, rest string, ok bool) {
 		}
 	}
 	return at, "", true
+}
+
+// Section cuts the latest deadlock out of the text of SHOW ENGINE INNODB STATUS: "" when there was none.
+func Section(status string) string {
+	_, text, _ := strings.Cut(status, "\nLATEST DETECTED DEADLOCK\n")
+	text, _, _ = strings.Cut(text, "\nTRANSACTIONS\n")
+	return text
 }

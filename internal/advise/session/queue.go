@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
@@ -29,6 +30,7 @@ type head struct {
 	kind    state.WaitKind
 	seen    int     // moments in which somebody waits for it
 	asleep  int     // of these, moments in which it slept
+	worked  int     // times that it worked between two moments in which it slept
 	waiters float64 // sessions that wait for it, directly or behind others, mean over all moments
 	most    int
 	longest float64 // the longest that one of them was seen waiting, seconds
@@ -39,10 +41,26 @@ type head struct {
 	victims []string          // classes of those who wait, the most frequent first
 }
 
+// rest is a moment in which a session slept.
+type rest struct {
+	at      time.Time
+	seconds float64 // for how long by then
+}
+
+// restSlack is by how much the age of a sleep may fall short of the clock, seconds: servers tell it in whole ones.
+const restSlack = 1.5
+
+// over reports whether a session that sleeps at a later moment too, for some seconds, has worked between: the server
+// counts from its last statement.
+func (r rest) over(at time.Time, seconds float64) bool {
+	return seconds < r.seconds+at.Sub(r.at).Seconds()-restSlack
+}
+
 // Queues reads the moments.
 func Queues(v *advise.View) Queue {
 	q := Queue{Waiting: map[state.WaitKind]float64{}, last: map[uint64]state.Session{}}
 	heads := map[uint64]*head{}
+	slept := map[uint64]rest{}
 	objects, victims := map[uint64]map[string]int{}, map[uint64]map[string]int{}
 	for _, m := range v.Moments {
 		if !m.Up || m.Sessions == nil && m.Transactions == nil {
@@ -87,8 +105,17 @@ func Queues(v *advise.View) Queue {
 			h.most = max(h.most, r.Total)
 			if s, ok := sessions[id]; ok {
 				h.session = s
-				if s.Idle() {
+				if before, ok := slept[id]; !s.Idle() {
+					delete(slept, id)
+				} else {
 					h.asleep++
+					if ok && before.over(m.At, s.Seconds) {
+						h.worked++
+						ok = false
+					}
+					if !ok {
+						slept[id] = rest{m.At, s.Seconds}
+					}
 				}
 			}
 			if x, ok := trx[id]; ok {
@@ -191,8 +218,11 @@ func (q Queue) long(h head) bool {
 	return q.Heavy(h.waiters) && h.longest >= LongSeconds && float64(h.seen) >= max(2, LongMoments*float64(q.Moments))
 }
 
-// sleeps reports whether a head slept nearly all the time that others waited for it.
-func (h head) sleeps() bool { return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) }
+// sleeps reports whether a head slept nearly all the time that others waited for it, and at one go: who pauses between
+// statements is asleep in most moments, too.
+func (h head) sleeps() bool {
+	return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) && h.worked == 0
+}
 
 // Who names a session for people: "session 12 (app@10.0.0.7)".
 func Who(x state.Session, id uint64) string {

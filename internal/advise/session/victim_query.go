@@ -66,11 +66,19 @@ func victimsOf(v *advise.View, q Queue, h head) finding.Finding {
 	if h.session.ClassID != "" {
 		f.Subject.Classes = []string{h.session.ClassID}
 	}
-	f.Evidence = append([]finding.Evidence{{
+	doing := finding.Evidence{
 		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: source.Processlist, Sampled: true,
 		Text: fmt.Sprintf("%s has run this for %s: %s.", Upper(Who(h.session, h.id)), unit.Seconds(h.session.Seconds),
 			strings.TrimSuffix(does, ".")),
-	}}, f.Evidence...)
+	}
+	if h.session.Idle() {
+		does = "it pauses between its statements"
+		doing.Value, doing.Unit = known.None[float64](), ""
+		doing.Text = fmt.Sprintf("%s sends its statements with pauses: it was idle in %d of the %d samples in which "+
+			"others waited for it, and worked between them. %s", Upper(Who(h.session, h.id)), h.asleep, h.seen,
+			LastStatement(h.session))
+	}
+	f.Evidence = append([]finding.Evidence{doing}, f.Evidence...)
 	f.Falsify = "Disproved if the waiting statements stay slow once that transaction has ended."
 	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in batches of some hundred rows, with slow "+
 		"work such as computing or calls to other services before the first lock is "+

@@ -40,6 +40,15 @@ func TestVictimQuery(t *testing.T) {
 		return blocked(working(7, batch, 0.4), open(7, 12+s, 5000), 5+s)
 	})
 	one(t, m, "victim-query")
+	// A pause after each statement, asleep whenever it is looked at: servers tell the age of a sleep in whole seconds,
+	// and some count it from the beginning of the statement.
+	m = moments(shop(), 8, func(s float64) state.State {
+		return blocked(sleeping(7, float64(int(s)%3)), open(7, 12+s, 5000), 5+s)
+	})
+	f = one(t, m, "victim-query")
+	if !strings.Contains(f.Evidence[0].Text, "with pauses: it was idle in 8 of the 8 samples") {
+		t.Error(f.Evidence[0].Text)
+	}
 }
 
 func TestVictimQuerySilent(t *testing.T) {

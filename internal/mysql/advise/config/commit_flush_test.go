@@ -68,10 +68,11 @@ func TestCommitFlushSilent(t *testing.T) {
 		Rate("dyno_server_context_switches_total", 1000, "kind", "voluntary"), 10, commit))
 	// one sync for many commits
 	quiet(t, commitFlush, sessions(durable(70, 0.0004, 2, 0.011), 10, map[string]int{"Sending data": 2}))
-	// Without performance_schema samples see few of many short writes: 40 a second of 2.4 ms, each that was seen for the
-	// 100 ms between two samples. Ten a second of 9.6 ms are a slow disk's.
+	// Without performance_schema samples see few of many short writes: 40 a second of 2.4 ms, each that was seen taken
+	// for the 100 ms between two samples. Ten a second of 9.6 ms are a slow disk's.
 	for perSec, want := range map[float64]bool{40: false, 10: true} {
-		m := snap.Build().Set("innodb_flush_log_at_trx_commit", "1").Status("Com_insert", perSec).Status("Com_commit", 0)
+		m := snap.Build().Set("innodb_flush_log_at_trx_commit", "1").Status("Com_insert", perSec).
+			Status("Com_commit", 0)
 		m.Exact("INSERT INTO orders (customer) VALUES (7)", 10, 0.096, 0, 0, func(c *class.Class) { c.Sampled = true })
 		if f, ok := told(t, commitFlush, sessions(m, 40, map[string]int{"Commit": 1})); ok != want {
 			t.Errorf("%v writes a second: %+v", perSec, f)

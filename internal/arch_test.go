@@ -103,7 +103,6 @@ var floors = func() map[string]int {
 var siblings = map[string]string{
 	"internal/mysql/sqlshape -> internal/mysql/mytext": "what the parser does not say of a text is read by the rules " +
 		"of quoting",
-	"internal/mysql/deadlock -> internal/state":   "texts of clients are cut as states cut them",
 	"internal/mysql/logdigest -> internal/digest": "what logs sum up to is a report",
 	"internal/journal -> internal/finding":        "an entry records the action it carried out",
 	"internal/testbed -> internal/experiment":     "a testbed answers with the experiment's own Unusable",

@@ -21,8 +21,9 @@ func TestOrdersOnServers(t *testing.T) {
 			s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE things (a int, b int, c int, d varchar(80), "+
 				"c1 int, c2 int, remark varchar(4000))", "INSERT INTO things VALUES (0, 0, 0, 0, 0, 0, 'x')")
 			for n := 1; n < 40_000; n *= 2 {
-				s.Exec(t, fmt.Sprintf("INSERT INTO shop.things SELECT a + %d, (a + %[1]d) * 7919 %% 101, (a + %[1]d) %% 20, "+
-					"a, (a + %[1]d) * 31 %% 13, (a + %[1]d) * 17 %% 7, REPEAT('x', 60) FROM shop.things", n))
+				s.Exec(t, fmt.Sprintf("INSERT INTO shop.things SELECT a + %d, (a + %[1]d) * 7919 %% 101, "+
+					"(a + %[1]d) %% 20, a, (a + %[1]d) * 31 %% 13, (a + %[1]d) * 17 %% 7, REPEAT('x', 60) "+
+					"FROM shop.things", n))
 			}
 			db := s.DB(t, "shop")
 			db.SetMaxOpenConns(1)
@@ -82,8 +83,8 @@ func TestOrdersOnServers(t *testing.T) {
 				if err := rows.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if said := fmt.Sprintf("%s, by %s: %d rows read, %d sorted", q, fs[0].Action.SQL, read, sorted); read > 30 ||
-					sorted > 0 {
+				said := fmt.Sprintf("%s, by %s: %d rows read, %d sorted", q, fs[0].Action.SQL, read, sorted)
+				if read > 30 || sorted > 0 {
 					t.Error(said)
 				} else {
 					t.Log(said)

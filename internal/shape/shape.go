@@ -44,6 +44,9 @@ const Unresolved = -1
 // Match.
 type TableRef struct {
 	Schema, Name, Alias string
+	// Hint names the only indexes that the statement lets the server use for it: "FORCE INDEX (by_day, by_shop)", "USE
+	// INDEX ()" for none of them; "" for any.
+	Hint string
 }
 
 // ColumnRef is a column of Tables[Table].

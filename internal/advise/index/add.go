@@ -22,6 +22,10 @@ func addRules() []advise.Rule {
 			"more rows than are needed.", Find: w.rule(narrowIndexes)},
 		{Name: unindexedOr, Doc: "A class reads whole tables for rows that meet one of several conditions, of which " +
 			"not every one has an index.", Find: unindexedOrs},
+		{
+			Name: indexHint, Doc: "A hint of the statement keeps the server from an index that finds just the rows.",
+			Find: w.rule(indexHints),
+		},
 		{Name: coveringIndex, Doc: "An index finds many matching rows, and each is looked up in the table for a few " +
 			"short columns.", Find: w.rule(coveringIndexes)},
 	}

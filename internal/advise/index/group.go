@@ -19,6 +19,9 @@ next:
 	for _, x := range all {
 		for _, i := range of[x.t.Ref] {
 			g := &gs[i]
+			if g.scans[0].hint != x.hint {
+				continue
+			}
 			// The order of equality columns is free: the shorter wish may come to stand in front of the longer one.
 			if w, ok := join(g.wish, x.wish); ok {
 				g.wish = w

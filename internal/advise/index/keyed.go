@@ -94,11 +94,14 @@ func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		if !serves(v, x.t, have, w) {
 			continue
 		}
-		if have.Hidden {
+		switch {
+		case have.Hidden:
 			x.hidden = have.Name
-			continue
+		case x.bars(have):
+			x.barred = have.Name
+		default:
+			served = true
 		}
-		served = true
 	}
 	if served {
 		return single && x.covered(v, b, i)

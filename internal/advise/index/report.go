@@ -49,7 +49,9 @@ func report(v *advise.View, g group) finding.Finding {
 	f.Explains = explains(v, g, f.Share)
 	f.Reference = v.Dialect.Manual[advise.MultiColumnIndexes]
 	cols := strings.Join(w.Columns, ", ")
-	if x.hidden != "" {
+	if x.hint != "" {
+		withoutHint(v, x, w, &f)
+	} else if x.hidden != "" {
 		_, show, _ := v.Dialect.HideIndex(v, ref, x.hidden)
 		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. "+
 			"Make it visible again: %s.", x.hidden, cols, show)

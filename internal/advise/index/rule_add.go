@@ -42,6 +42,7 @@ const (
 	narrowIndex      = "narrow-index"
 	coveringIndex    = "covering-index"
 	unindexedOr      = "unindexed-or"
+	indexHint        = "index-hint"
 )
 
 // scan is one class that reads much of a table for which an index is wanted.
@@ -60,12 +61,22 @@ type scan struct {
 	match  known.Value[float64] // part of the rows read that the statement wants, 0 to 1
 	bound  bool                 // match is an upper bound for the whole server, not the class's own
 	hidden string               // name of a hidden index that would serve
+	hint   string               // the one that keeps the server from all other indexes, see shape.TableRef
+	barred string               // name of an index that would serve without the hint
 	sure   finding.Confidence
 	keyed  keyed // how it reads today, when it does so by an index that finds too much
 }
 
 // postgres reports whether the class ran on PostgreSQL.
 func (x scan) postgres() bool { return x.c.Origin == class.PgStatStatements }
+
+// bars reports whether a hint of the statement keeps the server from an index.
+func (x scan) bars(have schema.Index) bool {
+	_, names, _ := strings.Cut(strings.TrimSuffix(x.hint, ")"), "(")
+	return x.hint != "" && !slices.ContainsFunc(strings.Split(names, ", "), func(n string) bool {
+		return shape.Match(n, have.Name)
+	})
+}
 
 // sec is the time of the class that an index can give back: waiting for locks is not part of it.
 func (x scan) sec() float64 { return ownTime(x.c) }
@@ -245,7 +256,9 @@ func blockScans(v *advise.View, c class.Class, kind shape.Kind, sh shape.Shape, 
 			if t.Table == "" || t.View || v.Dialect.System(t.Schema) {
 				continue
 			}
-			x := scan{c: c, kind: kind, shape: sh, t: t, plan: planned, guess: p.Guess, inner: inner}
+			x := scan{
+				c: c, kind: kind, shape: sh, t: t, plan: planned, guess: p.Guess, inner: inner, hint: sh.Tables[i].Hint,
+			}
 			ask := sh.Correlated // asked once for each row of what it stands in
 			if planned {
 				if at[i] < 0 {
@@ -269,6 +282,9 @@ func blockScans(v *advise.View, c class.Class, kind shape.Kind, sh shape.Shape, 
 				found = judgeKeyed(v, &x, b, i, single)
 			}
 			if found {
+				if x.hint != "" {
+					x.rule = indexHint
+				}
 				out = append(out, x)
 				innerFound = innerFound || inner
 			}
@@ -367,17 +383,23 @@ func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 		if !serves(v, x.t, have, w) {
 			continue
 		}
-		if !have.Hidden {
+		switch {
+		case !have.Hidden && x.bars(have):
+			x.barred = have.Name
+		case !have.Hidden:
 			return false // the server has what it needs and prefers the scan
+		default:
+			x.hidden = have.Name
 		}
-		x.hidden = have.Name
 	}
-	if have, led := leads(x.t, w); led && !few {
+	if have, led := leads(x.t, w); x.barred != "" {
+		// What keeps the server from it is not its own choice.
+	} else if led && !few {
 		return false
 	} else if led && x.rule == missingIndex && w.inside(have) {
 		x.rule, x.keyed = indexOrder, keyed{have: have}
 	}
-	if useless(x.t, w) && !few {
+	if x.barred == "" && useless(x.t, w) && !few {
 		return false
 	}
 	x.sure = x.confidence()

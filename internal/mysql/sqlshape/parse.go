@@ -237,6 +237,23 @@ func (s *shaper) from(c *ast.TableRefsClause) {
 	}
 }
 
+// onlyBy writes the first hint that lets rows be found by some indexes alone. Those that speak of an order only do not,
+// nor do those that forbid some.
+func onlyBy(hints []*ast.IndexHint) string {
+	for _, h := range hints {
+		how := map[ast.IndexHintType]string{ast.HintUse: "USE", ast.HintForce: "FORCE"}[h.HintType]
+		if how == "" || h.HintScope != ast.HintForScan && h.HintScope != ast.HintForJoin {
+			continue
+		}
+		var names []string
+		for _, n := range h.IndexNames {
+			names = append(names, n.O)
+		}
+		return how + " INDEX (" + strings.Join(names, ", ") + ")"
+	}
+	return ""
+}
+
 func (s *shaper) tables(n ast.ResultSetNode) {
 	switch n := n.(type) {
 	case *ast.Join:
@@ -249,7 +266,9 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 			return
 		}
 		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && definedIn(s, t.Name.L)) {
-			s.Tables = append(s.Tables, shape.TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
+			s.Tables = append(s.Tables, shape.TableRef{
+				Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O, Hint: onlyBy(t.IndexHints),
+			})
 			return
 		}
 		s.opaque("derived table")

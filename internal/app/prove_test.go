@@ -110,7 +110,7 @@ func TestProofOnLiveTraffic(t *testing.T) {
 	if err != nil || p.Live == nil {
 		t.Fatalf("%v %+v", err, p)
 	}
-	// How sure the verdict is depends on how even the seconds of the machine are; the rows that are read do not. A machine
+	// How sure the verdict is depends on how even the seconds of the machine are; the rows that are read do not. One
 	// that slows down within a side leaves few independent windows, and an interval that does not decide.
 	x := p.Live
 	if x.Result != stat.Better && x.Result != stat.Unstable || (x.Result == stat.Better) != (x.Ratio.Lo > 1) ||

@@ -22,7 +22,8 @@ func withoutHint(v *advise.View, x scan, w wish, f *finding.Finding) {
 	} else {
 		f.Cause += "None of these serves its conditions."
 		f.Suggestion = fmt.Sprintf("Leave the hint out of the statement and measure again. If it still reads as much, "+
-			"add an index on %s (%s): while the hint stands the server does not use it.", x.t.Ref, v.Dialect.Parts(w.Parts))
+			"add an index on %s (%s): while the hint stands the server does not use it.", x.t.Ref,
+			v.Dialect.Parts(w.Parts))
 		f.Cost = "A change of the statement. " + f.Cost
 	}
 	f.Suggestion += " A hint is right for the data and the version that it was written for; update the statistics " +

@@ -54,7 +54,9 @@ func blame(v *advise.View, q Queue, h head, rule string) finding.Finding {
 			Unit: "s", Source: source.Transactions, Text: text + ".",
 		})
 	}
-	f.Evidence = append(f.Evidence, LockCounters(v)...)
+	if h.kind == state.RowLock || h.kind == state.TableLock {
+		f.Evidence = append(f.Evidence, LockCounters(v)...)
+	}
 	for i, id := range h.victims {
 		if i == 3 {
 			break

@@ -39,6 +39,7 @@ type head struct {
 	objects []string          // what is waited for, the most frequent first
 	held    string            // the lock that is in the way
 	victims []string          // classes of those who wait, the most frequent first
+	queue   map[uint64]bool   // sessions that were seen waiting for it
 }
 
 // rest is a moment in which a session slept.
@@ -97,7 +98,7 @@ func Queues(v *advise.View) Queue {
 			}
 			h := heads[id]
 			if h == nil {
-				h = &head{id: id, kind: r.Waiters[0].Wait.Kind}
+				h = &head{id: id, kind: r.Waiters[0].Wait.Kind, queue: map[uint64]bool{}}
 				heads[id], objects[id], victims[id] = h, map[string]int{}, map[string]int{}
 			}
 			h.seen++
@@ -129,6 +130,7 @@ func Queues(v *advise.View) Queue {
 				}
 			}
 			for w := range below(r.Waiters) {
+				h.queue[w.Waiter] = true
 				if s, ok := sessions[w.Waiter]; ok && s.ClassID != "" {
 					victims[id][s.ClassID]++
 				}

@@ -1286,7 +1286,9 @@ export interface components {
             /** @description marks for all charts; those of kind variant and gap shade a span */
             events?: components["schemas"]["Event"][];
             findings?: components["schemas"]["Finding"][];
-            /** @description how it was judged, from what was seen to what was found */
+            /** @description of the classes that the findings are about */
+            statements?: components["schemas"]["Statement"][];
+            /** @description from what was seen to what was found */
             reasoning?: components["schemas"]["Node"][];
             change?: components["schemas"]["AppliedChange"];
             experiment?: components["schemas"]["Experiment"];
@@ -2515,6 +2517,12 @@ export interface components {
             compared?: components["schemas"]["Interval"];
             notes?: string[];
         };
+        /** @description Statement is what one kind of statement did within a tick or a run. An answer with an error counts too. */
+        LoadresultStatement: {
+            name: string;
+            /** @description from the moment it was sent to the last byte of its answer */
+            latency: unknown;
+        };
         /** @description Lock is one lock that a session holds or waits for. */
         Lock: {
             /** @description "row", "table", "metadata", "global", "user" */
@@ -3394,11 +3402,11 @@ export interface components {
             /** @description what the limits left out */
             left?: components["schemas"]["Left"];
         };
-        /** @description Statement is what one kind of statement did within a tick or a run. An answer with an error counts too. */
+        /** @description Statement is a class of statements, without its literals. */
         Statement: {
-            name: string;
-            /** @description from the moment it was sent to the last byte of its answer */
-            latency: unknown;
+            class: string;
+            schema?: string;
+            fingerprint: string;
         };
         /** @description Step is the access to one table. The words are the server's own. */
         Step: {
@@ -3605,7 +3613,7 @@ export interface components {
             threads: number;
             ops: components["schemas"]["Op"][] | null;
             /** @description by kind of statement, when they were timed */
-            statements?: components["schemas"]["Statement"][];
+            statements?: components["schemas"]["LoadresultStatement"][];
             /** @description by the server's error number, "lost" for a dead connection */
             errors?: {
                 [key: string]: number;
@@ -4166,6 +4174,7 @@ export type Level = components['schemas']['Level'];
 export type Limits = components['schemas']['Limits'];
 export type Line = components['schemas']['Line'];
 export type Live = components['schemas']['Live'];
+export type LoadresultStatement = components['schemas']['LoadresultStatement'];
 export type Lock = components['schemas']['Lock'];
 export type LockWait = components['schemas']['LockWait'];
 export type Locks = components['schemas']['Locks'];

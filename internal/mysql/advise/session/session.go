@@ -18,7 +18,12 @@ func Rules() []advise.Rule {
 			Find: metadataPileups,
 		},
 		{
-			Name: "deadlocks", Doc: "Transactions lock the same rows in different order and deadlock.",
+			Name: "held-lock", Doc: "A session keeps others waiting by a global lock, a locked table, a lock of the " +
+				"application or a change of a definition.",
+			Find: heldLocks,
+		},
+		{
+			Name: "deadlocks", Doc: "Transactions each hold what the other needs, all the time.",
 			Find: deadlocked,
 		},
 	}

@@ -86,8 +86,10 @@ type Words struct {
 	// LockTimeout and IdleTimeout name the settings that end a wait for a lock and an idle transaction. A value of 0 is
 	// off. File is the server's file of settings.
 	LockTimeout, IdleTimeout, File string
-	IdleLimit                      string             // a minute, as a value of IdleTimeout
-	Manual                         map[Subject]string // chapters about a subject, for Finding.Reference
+	// TableLocks are the modes in which a session holds a table that it locked for itself beyond its transactions.
+	TableLocks []string
+	IdleLimit  string             // a minute, as a value of IdleTimeout
+	Manual     map[Subject]string // chapters about a subject, for Finding.Reference
 	// Clocked says for what else than each statement a server reads the clock: ", and with … for each …".
 	Clocked string
 	Growing string // what grows in a data directory besides logs and foreign files

@@ -37,11 +37,17 @@ func DiagnosisDocument(
 		d.Title += ", " + s.From.Format(time.DateTime) + " to " + s.To.Format(time.TimeOnly) + " UTC, from stored data"
 		d.Warnings = PastNotes(s)
 	}
-	told := map[string]bool{}
+	shown := map[string]bool{}
 	for _, f := range findings {
 		for _, id := range f.Subject.Classes[:min(len(f.Subject.Classes), mostStatements)] {
-			if c, ok := s.Class(id); ok && !told[id] {
-				told[id] = true
+			c, ok := s.Class(id)
+			if len(f.Subject.Tables) > 0 { // of several databases the finding's own
+				if own, is := s.ClassIn(f.Subject.Tables[0].Schema, id); is {
+					c = own
+				}
+			}
+			if ok && !shown[id] {
+				shown[id] = true
 				d.Statements = append(d.Statements, Statement{
 					Class: id, Schema: c.Schema, Fingerprint: state.Clip(c.Fingerprint, 2000),
 				})

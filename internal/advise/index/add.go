@@ -23,7 +23,8 @@ func addRules() []advise.Rule {
 		{Name: unindexedOr, Doc: "A class reads whole tables for rows that meet one of several conditions, of which " +
 			"not every one has an index.", Find: unindexedOrs},
 		{
-			Name: indexHint, Doc: "A hint of the statement keeps the server from an index that finds just the rows.",
+			Name: indexHint, Doc: "A hint of the statement names the only indexes that the server may use, and they " +
+				"do not find its rows.",
 			Find: w.rule(indexHints),
 		},
 		{Name: coveringIndex, Doc: "An index finds many matching rows, and each is looked up in the table for a few " +

@@ -281,10 +281,13 @@ func blockScans(v *advise.View, c class.Class, kind shape.Kind, sh shape.Shape, 
 			default:
 				found = judgeKeyed(v, &x, b, i, single)
 			}
+			if found && x.hint != "" {
+				// An index that a hint leaves out helps as little as one that is not there. What the other rules advise
+				// needs a server that may choose.
+				found = x.barred != "" || slices.Contains([]string{missingIndex, indexScan, unindexedJoin}, x.rule)
+				x.rule = indexHint
+			}
 			if found {
-				if x.hint != "" {
-					x.rule = indexHint
-				}
 				out = append(out, x)
 				innerFound = innerFound || inner
 			}
@@ -392,14 +395,16 @@ func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 			x.hidden = have.Name
 		}
 	}
-	if have, led := leads(x.t, w); x.barred != "" {
-		// What keeps the server from it is not its own choice.
-	} else if led && !few {
+	if x.barred != "" { // not by the server's own choice: only what was measured says that it is right
+		if m, ok := x.match.Get(); !ok || x.bound || m > surelyFew {
+			return false
+		}
+	} else if have, led := leads(x.t, w); led && !few {
 		return false
 	} else if led && x.rule == missingIndex && w.inside(have) {
 		x.rule, x.keyed = indexOrder, keyed{have: have}
 	}
-	if x.barred == "" && useless(x.t, w) && !few {
+	if useless(x.t, w) && !few {
 		return false
 	}
 	x.sure = x.confidence()

@@ -40,7 +40,12 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	if len(have) == 0 {
 		have = []string{"none"}
 	}
-	say("Does an index serve that?", source.Catalog, "No visible one. There are: %s.", strings.Join(have, "; "))
+	if x.barred != "" {
+		say("Does an index serve that?", source.Catalog, "%s does, and the hint %s keeps the server from it. There "+
+			"are: %s.", x.barred, x.hint, strings.Join(have, "; "))
+	} else {
+		say("Does an index serve that?", source.Catalog, "No visible one. There are: %s.", strings.Join(have, "; "))
+	}
 	if m, ok := x.match.Get(); ok {
 		most := ""
 		if x.bound {

@@ -16,7 +16,10 @@ import (
 // blame writes what findings about one session in the way of others have in common.
 func blame(v *advise.View, q Queue, h head, rule string) finding.Finding {
 	part := q.Part(h.waiters)
-	refs := tables(h.objects)
+	var refs []schema.Ref
+	if h.kind != state.UserLock && h.kind != state.GlobalLock { // their names may look like a table's
+		refs = tables(h.objects)
+	}
 	f := finding.Finding{
 		Rule: rule, Confidence: finding.Certain, Severity: Severity(part), Share: part,
 		Subject: finding.Subject{Tables: refs, Sessions: []uint64{h.id}},

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -15,20 +14,20 @@ import (
 // Holder is a session that holds a lock which others wait for.
 type Holder struct {
 	Kind    state.WaitKind
-	Object  string        // what they wait for most, "" where the server does not tell
+	Object  string        // what they wait for most, "" where that is not known
 	Held    string        // how it holds it, as the server words it
 	Session state.Session // the latest that was seen of it
 	Waiters string        // "3.6 of 8" active sessions
 	Waiting []string      // statements of those that wait
 }
 
-// Held returns a finding of a rule for each session that is in the way of others for long with a lock of another kind
-// than those of transactions on rows. The family tells what such a lock is, what to do about it and what would refute
-// it, or that another rule is about it: then it returns false.
-func Held(v *advise.View, rule string, tell func(Holder, *finding.Finding) bool) (out []finding.Finding) {
+// Held returns a finding of a rule for each session that is in the way of others for long with a lock that no end of a
+// transaction releases. explain says what such a lock is, what to do about it and what would refute it; it returns
+// false where another rule is about it.
+func Held(v *advise.View, rule string, explain func(Holder, *finding.Finding) bool) (out []finding.Finding) {
 	q := Queues(v)
 	for _, h := range q.heads {
-		if !q.long(h) || h.kind == state.RowLock || h.kind == state.TableLock {
+		if !q.long(h) || !h.named(v) {
 			continue
 		}
 		x := Holder{Kind: h.kind, Held: h.held, Session: h.session, Waiters: fewOf(h.waiters, q.Busy)}
@@ -50,7 +49,7 @@ func Held(v *advise.View, rule string, tell func(Holder, *finding.Finding) bool)
 			f.Subject.Classes = []string{h.session.ClassID}
 			f.Explains = append(f.Explains, advise.ClassTime(h.session.ClassID))
 		}
-		does := "It was not seen what it does."
+		does := "What it does was not observed."
 		switch {
 		case h.session.Idle():
 			does = "It has sent nothing for " + unit.Seconds(h.session.Seconds) + ". " + LastStatement(h.session)
@@ -58,10 +57,10 @@ func Held(v *advise.View, rule string, tell func(Holder, *finding.Finding) bool)
 			does = "It has run this for " + unit.Seconds(h.session.Seconds) + ": " + Clip(h.session.SQL) + "."
 		}
 		f.Evidence = slices.Insert(f.Evidence, 1, finding.Evidence{
-			What: "what the holder does", Value: known.Of(h.session.Seconds), Unit: "s", Source: source.Processlist,
+			What: "what the holder does", Source: source.Processlist,
 			Text: Upper(Who(h.session, h.id)) + ": " + does,
 		})
-		if !tell(x, &f) {
+		if !explain(x, &f) {
 			continue
 		}
 		var r Reasons

@@ -21,7 +21,7 @@ func idleTransactions(v *advise.View) (out []finding.Finding) {
 	q := Queues(v)
 	told := map[uint64]bool{}
 	for _, h := range q.heads {
-		if !q.long(h) || !h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock {
+		if !q.long(h) || !h.sleeps() || h.named(v) {
 			continue
 		}
 		told[h.id] = true

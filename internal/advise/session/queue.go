@@ -31,6 +31,7 @@ type head struct {
 	seen    int     // moments in which somebody waits for it
 	asleep  int     // of these, moments in which it slept
 	worked  int     // times that it worked between two moments in which it slept
+	rested  float64 // the longest that it was seen asleep, seconds
 	waiters float64 // sessions that wait for it, directly or behind others, mean over all moments
 	most    int
 	longest float64 // the longest that one of them was seen waiting, seconds
@@ -42,27 +43,20 @@ type head struct {
 	queue   map[uint64]bool   // sessions that were seen waiting for it
 }
 
-// rest is a moment in which a session slept.
-type rest struct {
-	at      time.Time
-	seconds float64 // for how long by then
-}
-
-// restSlack is by how much the age of a sleep may fall short of the clock, seconds: servers tell it in whole ones.
-const restSlack = 1.5
-
-// over reports whether a session that sleeps at a later moment too, for some seconds, has worked between: the server
-// counts from its last statement.
-func (r rest) over(at time.Time, seconds float64) bool {
-	return seconds < r.seconds+at.Sub(r.at).Seconds()-restSlack
-}
+const (
+	// restSlack is by how much the age of a sleep may be shorter than it was, seconds: servers count whole ones.
+	restSlack = 1.5
+	// longRest is a sleep that is no pause between two statements of a program, seconds. Some servers count the last
+	// statement as part of it.
+	longRest = 5
+)
 
 // Queues reads the moments.
 func Queues(v *advise.View) Queue {
 	q := Queue{Waiting: map[state.WaitKind]float64{}, last: map[uint64]state.Session{}}
-	heads := map[uint64]*head{}
-	slept := map[uint64]rest{}
-	objects, victims := map[uint64]map[string]int{}, map[uint64]map[string]int{}
+	heads := map[place]*head{}
+	slept := map[uint64]time.Time{} // since when a session was not seen to work
+	objects, victims := map[place]map[string]int{}, map[place]map[string]int{}
 	for _, m := range v.Moments {
 		if !m.Up || m.Sessions == nil && m.Transactions == nil {
 			continue
@@ -96,26 +90,28 @@ func Queues(v *advise.View) Queue {
 			if !ok || r.Cycle || len(r.Waiters) == 0 {
 				continue
 			}
-			h := heads[id]
+			at := place{id, r.Waiters[0].Wait.Kind}
+			h := heads[at]
 			if h == nil {
-				h = &head{id: id, kind: r.Waiters[0].Wait.Kind, queue: map[uint64]bool{}}
-				heads[id], objects[id], victims[id] = h, map[string]int{}, map[string]int{}
+				h = &head{id: id, kind: at.kind, queue: map[uint64]bool{}}
+				heads[at], objects[at], victims[at] = h, map[string]int{}, map[string]int{}
 			}
 			h.seen++
 			h.waiters += float64(r.Total)
 			h.most = max(h.most, r.Total)
 			if s, ok := sessions[id]; ok {
 				h.session = s
-				if before, ok := slept[id]; !s.Idle() {
+				if since, ok := slept[id]; !s.Idle() {
 					delete(slept, id)
 				} else {
 					h.asleep++
-					if ok && before.over(m.At, s.Seconds) {
+					h.rested = max(h.rested, s.Seconds)
+					if ok && s.Seconds < m.At.Sub(since).Seconds()-restSlack { // it worked since then
 						h.worked++
 						ok = false
 					}
 					if !ok {
-						slept[id] = rest{m.At, s.Seconds}
+						slept[id] = m.At
 					}
 				}
 			}
@@ -125,14 +121,14 @@ func Queues(v *advise.View) Queue {
 			for _, n := range r.Waiters {
 				h.longest = max(h.longest, n.Wait.Seconds.Or(0))
 				h.held = cmp.Or(n.Wait.Held, h.held)
-				if n.Wait.Object != "" {
-					objects[id][n.Wait.Object]++
+				if n.Wait.Object != "" && n.Wait.Kind == at.kind {
+					objects[at][n.Wait.Object]++
 				}
 			}
 			for w := range below(r.Waiters) {
 				h.queue[w.Waiter] = true
 				if s, ok := sessions[w.Waiter]; ok && s.ClassID != "" {
-					victims[id][s.ClassID]++
+					victims[at][s.ClassID]++
 				}
 			}
 		}
@@ -145,16 +141,22 @@ func Queues(v *advise.View) Queue {
 	for k := range q.Waiting {
 		q.Waiting[k] /= n
 	}
-	for id, h := range heads {
+	for at, h := range heads {
 		h.waiters /= n
-		h.objects, h.victims = Often(objects[id]), Often(victims[id])
+		h.objects, h.victims = Often(objects[at]), Often(victims[at])
 		q.heads = append(q.heads, *h)
 	}
 	slices.SortFunc(q.heads, func(a, b head) int {
 		return cmp.Or(cmp.Compare(b.waiters, a.waiters),
-			cmp.Compare(a.id, b.id))
+			cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind))
 	})
 	return q
+}
+
+// place is a session with the kind of lock that others wait for.
+type place struct {
+	id   uint64
+	kind state.WaitKind
 }
 
 // below lists the waits of a tree.
@@ -220,10 +222,15 @@ func (q Queue) long(h head) bool {
 	return q.Heavy(h.waiters) && h.longest >= LongSeconds && float64(h.seen) >= max(2, LongMoments*float64(q.Moments))
 }
 
-// sleeps reports whether a head slept nearly all the time that others waited for it, and at one go: who pauses between
-// statements is asleep in most moments, too.
+// sleeps reports whether a head slept nearly all the time that others waited for it, and for long: one that only pauses
+// between statements is asleep in most moments, too.
 func (h head) sleeps() bool {
-	return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) && h.worked == 0
+	return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) && (h.worked == 0 || h.rested >= longRest)
+}
+
+// named reports whether the lock is one that a statement took for its session, which no end of a transaction releases.
+func (h head) named(v *advise.View) bool {
+	return h.kind != state.RowLock && (h.kind != state.TableLock || slices.Contains(v.Dialect.TableLocks, h.held))
 }
 
 // Who names a session for people: "session 12 (app@10.0.0.7)".

@@ -9,7 +9,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -18,7 +17,7 @@ import (
 func victims(v *advise.View) (out []finding.Finding) {
 	q := Queues(v)
 	for _, h := range q.heads {
-		if !q.long(h) || h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock ||
+		if !q.long(h) || h.sleeps() || h.named(v) ||
 			h.trx.Seconds < LongSeconds || bulkDelete(v, h) {
 			continue
 		}
@@ -72,7 +71,7 @@ func victimsOf(v *advise.View, q Queue, h head) finding.Finding {
 			strings.TrimSuffix(does, ".")),
 	}
 	if h.session.Idle() {
-		does = "it pauses between its statements"
+		does = "it sends statements with pauses"
 		doing.Value, doing.Unit = known.None[float64](), ""
 		doing.Text = fmt.Sprintf("%s sends its statements with pauses: it was idle in %d of the %d samples in which "+
 			"others waited for it, and worked between them. %s", Upper(Who(h.session, h.id)), h.asleep, h.seen,

@@ -27,6 +27,7 @@ func Dialect() advise.Dialect {
 
 func words() advise.Words {
 	return advise.Words{
+		TableLocks:  []string{"SHARED_NO_READ_WRITE", "SHARED_READ_ONLY"}, // LOCK TABLES for writing, for reading
 		LockTimeout: "innodb_lock_wait_timeout", IdleTimeout: "idle_transaction_timeout", File: "my.cnf",
 		Clustered: []string{"", "innodb"}, Clocked: ", and with performance_schema for each wait",
 		Growing: "binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have read them), temporary " +

@@ -1,4 +1,4 @@
-// Package deadlock reads what InnoDB writes about deadlocks that it resolved, and tells their kinds apart.
+// Package deadlock reads what InnoDB writes about deadlocks that it resolved, and says of which kind each is.
 package deadlock
 
 import (

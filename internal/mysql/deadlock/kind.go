@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/lock"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // Kind is why two transactions came to wait for each other.
@@ -14,62 +14,89 @@ type Kind string
 const (
 	// Unknown: the locks of the report do not show it.
 	Unknown Kind = ""
-	// Gap: each of two sessions has locked a gap of an index, as a locking read or a change of a row that is not there
-	// does, and inserts into the gap of the other one. Locks on gaps do not exclude each other, only inserts.
+	// Gap: each session has locked a gap of an index, as a locking read or a change does that finds no row, and inserts
+	// into the gap of the other one. Locks on gaps do not exclude each other, only inserts.
 	Gap Kind = "gap"
-	// Upgrade: two sessions share the lock on one record and both want it for themselves.
+	// Duplicate is Gap where the locks are shared: those of inserts that met a duplicate.
+	Duplicate Kind = "duplicate"
+	// Upgrade: the sessions share the lock on one record and each wants it for itself.
 	Upgrade Kind = "upgrade"
-	// Indexes: both change the same rows of a table, one by way of one index and one by way of another.
+	// Indexes: the sessions lock rows of one table, and meet in two indexes of it.
 	Indexes Kind = "indexes"
 	// Order: each holds a record or table that the other wants.
 	Order Kind = "order"
 )
 
-// KindOf tells the kind of a deadlock from the locks that its sessions held and waited for, by their modes (MySQL
-// manual, "InnoDB Locking").
-func KindOf(d lock.Deadlock) Kind {
-	var wanted []lock.Lock
-	gaps, upgrades := 0, 0
-	for i, p := range d.Parties {
-		for _, w := range p.Waits {
-			for j, q := range d.Parties {
-				at := slices.IndexFunc(q.Holds, func(h lock.Lock) bool { return same(h, w) && excludes(h, w) })
-				if i == j || at < 0 {
-					continue
-				}
-				wanted = append(wanted, w)
-				if h := q.Holds[at]; inserts(w) && !inserts(h) {
-					gaps++
-				} else if shared(h) && slices.ContainsFunc(p.Holds, func(own lock.Lock) bool {
-					return shared(own) && same(own, w)
-				}) {
-					upgrades++
-				}
-				break
-			}
+// Kind tells the kind from the locks that the sessions held and waited for, by their modes and records (MySQL manual,
+// "InnoDB Locking"). It is Unknown unless the wait of every session is explained; texts of MySQL before 8.0 leave out
+// what the first session held, which two kinds do not need.
+func (r *Report) Kind() Kind {
+	var edges []edge
+	waits, inserting := 0, 0
+	for _, p := range r.parties {
+		i := slices.IndexFunc(r.locks, func(l heldLock) bool { return l.trx == p.Transaction && l.waiting })
+		if i < 0 {
+			return Unknown
+		}
+		w := r.locks[i]
+		if waits++; inserts(w) {
+			inserting++
+		}
+		at := slices.IndexFunc(r.locks, func(h heldLock) bool {
+			return h.trx != w.trx && !h.waiting && meets(h, w) && (!shared(h) || !shared(w))
+		})
+		if at >= 0 {
+			edges = append(edges, edge{held: r.locks[at], wanted: w})
 		}
 	}
-	switch n := len(wanted); {
-	case n == 0:
+	all := func(yes func(edge) bool) bool {
+		return !slices.ContainsFunc(edges, func(e edge) bool { return !yes(e) })
+	}
+	gap := func(e edge) bool { return gaps(e.held) }
+	switch {
+	case waits < 2 || len(edges) == 0:
 		return Unknown
-	case gaps == n:
+	case inserting == waits && all(gap) && all(func(e edge) bool { return shared(e.held) }):
+		return Duplicate
+	case inserting == waits && all(gap):
 		return Gap
-	case upgrades > 0:
+	case inserting == 0 && all(func(e edge) bool { return shared(e.held) && r.upgrades(e) }):
 		return Upgrade
-	case n == 2 && wanted[0].Object == wanted[1].Object && wanted[0].Index != wanted[1].Index:
+	case len(edges) < waits || inserting > 0:
+		return Unknown
+	case waits == 2 && edges[0].wanted.Object == edges[1].wanted.Object &&
+		edges[0].wanted.Index != edges[1].wanted.Index:
 		return Indexes
 	}
 	return Order
 }
 
-// same reports whether two locks are of one index or table. Their records need not be told: of a lock on many the first
-// is, and none where values are withheld.
-func same(a, b lock.Lock) bool {
-	return a.Kind == b.Kind && a.Object == b.Object && a.Index == b.Index
+// edge is a wait with the lock that is in its way.
+type edge struct{ held, wanted heldLock }
+
+// upgrades reports whether the session in the way of a wait wants for itself what it shares: the record of the wait.
+func (r *Report) upgrades(e edge) bool {
+	return len(e.wanted.heaps) > 0 && slices.ContainsFunc(r.locks, func(w heldLock) bool {
+		return w.trx == e.held.trx && w.waiting && !shared(w) && meets(w, e.wanted)
+	})
 }
 
-// excludes reports whether a lock that is held makes another one wait.
-func excludes(held, wanted lock.Lock) bool { return !shared(held) || !shared(wanted) }
+// meets reports whether two locks are of one record, or one table. A lock on many records lists them; where records are
+// left out, as in what is kept without values, one index is as much as can be told.
+func meets(h, w heldLock) bool {
+	if h.Kind != w.Kind || h.Object != w.Object || h.Index != w.Index {
+		return false
+	}
+	if len(w.heaps) == 0 || len(h.heaps) == 0 {
+		return true
+	}
+	return h.where == w.where && slices.Contains(h.heaps, w.heaps[0])
+}
 
-func inserts(l lock.Lock) bool { return strings.Contains(l.Mode, "insert intention") }
-func shared(l lock.Lock) bool  { return strings.HasPrefix(l.Mode, "S") || l.Mode == "IS" }
+// gaps reports whether a lock is on the gap before a record too: "X", "S locks gap before rec".
+func gaps(l heldLock) bool {
+	return l.Kind == string(state.RowLock) && !inserts(l) && !strings.Contains(l.Mode, "rec but not gap")
+}
+
+func inserts(l heldLock) bool { return strings.Contains(l.Mode, "insert intention") }
+func shared(l heldLock) bool  { return strings.HasPrefix(l.Mode, "S") || l.Mode == "IS" }

@@ -3,16 +3,20 @@ package deadlock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/dyno-perf/dyno/internal/lock"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestKindOf makes real servers resolve a deadlock of each kind.
-func TestKindOf(t *testing.T) {
+// TestKind makes real servers resolve a deadlock of each kind.
+func TestKind(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
@@ -24,7 +28,7 @@ func TestKindOf(t *testing.T) {
 			// Each side executes its first statements, then both their last one.
 			f := func(want Kind, one, two []string) {
 				t.Helper()
-				if got := KindOf(resolved(t, s, one, two)); got != want {
+				if got := resolved(t, s, one, two).Kind(); got != want {
 					t.Errorf("%q and %q: kind %q, want %q", one, two, got, want)
 				}
 			}
@@ -40,6 +44,9 @@ func TestKindOf(t *testing.T) {
 				[]string{"SELECT * FROM t WHERE id = 10 LOCK IN SHARE MODE", "UPDATE t SET v = 2 WHERE id = 10"})
 			f(Upgrade, []string{"INSERT INTO child VALUES (1, 1)", "UPDATE parent SET n = n + 1 WHERE id = 1"},
 				[]string{"INSERT INTO child VALUES (2, 1)", "UPDATE parent SET n = n + 1 WHERE id = 1"})
+			// Two parents, each shared by a child, and changed crosswise: not one record.
+			f(Order, []string{"INSERT INTO child VALUES (3, 1)", "UPDATE parent SET n = n + 1 WHERE id = 2"},
+				[]string{"INSERT INTO child VALUES (4, 2)", "UPDATE parent SET n = n + 1 WHERE id = 1"})
 			f(Indexes, []string{
 				"UPDATE t SET v = 1 WHERE id = 20", "UPDATE t SET b = b + 100 WHERE id = 20",
 			}, []string{
@@ -51,7 +58,7 @@ func TestKindOf(t *testing.T) {
 }
 
 // resolved returns the deadlock that two transactions end in.
-func resolved(t *testing.T, s *servers.Server, one, two []string) lock.Deadlock {
+func resolved(t *testing.T, s *servers.Server, one, two []string) *Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -71,13 +78,20 @@ func resolved(t *testing.T, s *servers.Server, one, two []string) lock.Deadlock 
 		}
 	}
 	var last sync.WaitGroup
+	var lost atomic.Int32
 	for i, side := range [][]string{one, two} {
 		last.Go(func() {
-			txs[i].ExecContext(ctx, side[len(side)-1])
+			_, err := txs[i].ExecContext(ctx, side[len(side)-1])
+			if e := (*mysql.MySQLError)(nil); errors.As(err, &e) && e.Number == 1213 {
+				lost.Add(1)
+			}
 			txs[i].Rollback()
 		})
 	}
 	last.Wait()
+	if lost.Load() != 1 {
+		t.Fatalf("%q and %q: %d were lost to a deadlock", one, two, lost.Load())
+	}
 	var kind, name, text string
 	if err := db.QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &text); err != nil {
 		t.Fatal(err)
@@ -90,5 +104,5 @@ func resolved(t *testing.T, s *servers.Server, one, two []string) lock.Deadlock 
 	for _, p := range d.Parties {
 		t.Logf("%q holds %v waits %v", p.SQL, p.Holds, p.Waits)
 	}
-	return d
+	return &r
 }

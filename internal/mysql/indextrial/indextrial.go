@@ -352,6 +352,10 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 	case stat.Worse: // what lost is not offered
 		f.Suggestion = fmt.Sprintf("Do not add the index that these statements seem to want on %s: in the trial "+
 			"statements per second were %s with it.", f.Action.Table, unit.Ratio(r.Center))
+		if !c.whole || len(f.Subject.Classes) > len(load.classes) {
+			f.Suggestion += " The trial was of a part, see above: only the whole table and all classes decide."
+		}
+		f.Falsify = "Disproved if the server itself runs these statements faster with it than without."
 		f.Severity, f.Confidence, f.Action, f.Gain = finding.Notice, finding.Possible, nil, nil
 		f.Against = append(slices.Clip(f.Against), "In the trial the index made its statements slower.")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/mysql/deadlock"
 	"github.com/dyno-perf/dyno/internal/mysql/figures"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/shape"
 	"github.com/dyno-perf/dyno/internal/source"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -86,7 +87,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 		})
 	}
 	f.Evidence = append(f.Evidence, session.LockCounters(v)...)
-	pair.explain(&f)
+	pair.explain(v, &f)
 	scanning(v, pair.classes, &f)
 	f.Reference = "MySQL manual, \"How to Minimize and Handle Deadlocks\""
 	switch {
@@ -141,7 +142,7 @@ func latest(v *advise.View) (c couple) {
 		return c
 	}
 	d := r.Deadlock(lock.FromStatus, v.To)
-	c.kind = deadlock.KindOf(d)
+	c.kind = r.Kind()
 	for i, p := range d.Parties {
 		if p.SQL != "" {
 			c.statements = append(c.statements, p.SQL)
@@ -184,7 +185,7 @@ const (
 )
 
 // explain says why the two met, what would end that, and what would refute it.
-func (c couple) explain(f *finding.Finding) {
+func (c couple) explain(v *advise.View, f *finding.Finding) {
 	on := "a table"
 	if len(c.tables) > 0 {
 		on = c.tables[0].String()
@@ -192,31 +193,43 @@ func (c couple) explain(f *finding.Finding) {
 	f.Cost = "Application work; locks may be taken earlier than now and held longer."
 	switch c.kind {
 	case deadlock.Gap:
-		f.Cause = "Each transaction has locked a gap in an index of " + on + ", as a SELECT … FOR UPDATE, an UPDATE " +
-			"or a DELETE does that finds no row, and an INSERT that meets a duplicate. Locks on a gap do not exclude " +
-			"each other, but each keeps the other transaction from inserting there" + lost
-		f.Suggestion = "Insert without a locking read before, and let the unique key decide: INSERT … ON DUPLICATE " +
-			"KEY UPDATE, or INSERT and then the change when that fails with error 1062. Or run these transactions " +
-			"with READ COMMITTED, which locks no gaps that it searches. Neither FOR UPDATE nor another order helps: " +
-			"the gap is the same." + retry
-		f.Cost = "Application work; READ COMMITTED needs row-based binary logs and shows a transaction what others " +
-			"commit meanwhile."
-		f.Falsify = "Disproved if the rate of deadlocks stays the same with transaction_isolation = READ-COMMITTED."
+		f.Cause = "Each transaction has locked a gap in an index of " + on + ", which a SELECT … FOR UPDATE, an " +
+			"UPDATE or a DELETE does that finds no row there. Locks on a gap do not exclude each other, but each " +
+			"keeps the other transaction from inserting" + lost
+		f.Suggestion = "Insert without a locking read before, and let the unique key decide: an INSERT, and the " +
+			"change of the row when that fails with error 1062."
+		f.Cost = "Application work."
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when no transaction locks rows that are not " +
+			"there."
+		if !committedReads(v) {
+			f.Suggestion += " Or run these transactions with READ COMMITTED, which locks no gaps that it searches."
+			f.Cost += " READ COMMITTED needs row-based binary logs, and shows a transaction what others commit " +
+				"meanwhile."
+		}
+		f.Suggestion += " Neither FOR UPDATE nor another order helps: the gap is the same." + retry
+	case deadlock.Duplicate:
+		f.Cause = "Each transaction met a duplicate in an index of " + on + " when it inserted, and shares a lock on " +
+			"it and on the gap before it. Then each wants to insert there, and the other one's lock is in its " +
+			"way" + lost
+		f.Suggestion = "Have one session at a time insert rows of the same keys: give each key, or range of keys, to " +
+			"one worker. Short transactions with few rows in the order of the key meet less often." + retry
+		f.Cost = "Application work."
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when no two sessions insert the same keys."
 	case deadlock.Upgrade:
-		f.Cause = "Both transactions share the lock on one record of " + on + ", as SELECT … FOR SHARE (LOCK IN " +
-			"SHARE MODE), INSERT … SELECT and each change of a row do whose foreign key refers to it. Then both want " +
-			"to change it, and neither can before the other lets go" + lost
+		f.Cause = "Both transactions share the lock on one record of " + on + ": by SELECT … FOR SHARE (LOCK IN " +
+			"SHARE MODE), by INSERT … SELECT, or because they inserted or changed a row whose foreign key refers to " +
+			"it. Then both want to change it, and neither can before the other lets go" + lost
 		f.Suggestion = "Take the exclusive lock first: SELECT … FOR UPDATE in place of FOR SHARE; with a foreign " +
 			"key, change the row that is referred to before the rows that refer to it. An order of rows does not " +
 			"help: it is one row." + retry
 		f.Falsify = "Disproved if the rate of deadlocks stays the same when both begin with the exclusive lock."
 	case deadlock.Indexes:
-		f.Cause = "Both transactions lock the same rows of " + on + ", each by way of another index: a row is locked " +
-			"in every index by itself, so they meet in opposite order although each handles its rows in the same " +
-			"one" + lost
+		f.Cause = "Both transactions lock rows of " + on + " and meet in two of its indexes: a row is locked in each " +
+			"index by itself, so that statements which find their rows by different indexes can lock them in " +
+			"opposite order" + lost
 		f.Suggestion = "Have both find their rows by the same index: read the primary keys first, without locking, " +
 			"and change or lock the rows by primary key, in ascending order." + retry
-		f.Falsify = "Disproved if the rate of deadlocks stays the same when both go by the primary key."
+		f.Falsify = "Disproved if the rate of deadlocks stays the same when both use the primary key."
 	case deadlock.Order:
 		f.Cause = "Transactions lock the same rows in different order. When two of them meet, each holds what the " +
 			"other needs" + lost
@@ -244,25 +257,43 @@ func (c couple) explain(f *finding.Finding) {
 	}
 }
 
-// lockedTooMuch is how many rows a statement reads for each that it changes from which on its deadlocks are owed to the
-// rows that it only reads: by default InnoDB locks these, too.
+// committedReads reports whether sessions lock no gaps that they search, unless they say otherwise.
+func committedReads(v *advise.View) bool {
+	for _, name := range []string{"transaction_isolation", "tx_isolation"} {
+		if level, ok := v.Variable(name); ok {
+			return strings.EqualFold(level, "READ-COMMITTED") || strings.EqualFold(level, "READ-UNCOMMITTED")
+		}
+	}
+	return false
+}
+
+// lockedTooMuch is how many rows a statement reads for each that it changes from which on the rows that it only reads
+// cause its deadlocks: InnoDB locks these too, unless with READ COMMITTED.
 const lockedTooMuch = 50
 
 // scanning adds a side that locks far more rows than it changes.
 func scanning(v *advise.View, classes []string, f *finding.Finding) {
+	if committedReads(v) {
+		return
+	}
 	for _, id := range classes {
 		c, ok := v.Class(id)
+		if !ok || c.Sampled {
+			continue
+		}
+		sh, err := v.Shape(c)
 		read, ok1 := c.PerCall(c.Examined).Get()
 		changed, ok2 := c.PerCall(c.Affected).Get()
-		if !ok || !ok1 || !ok2 || read < lockedTooMuch || read < lockedTooMuch*changed {
+		if err != nil || sh.Kind != shape.Update && sh.Kind != shape.Delete || !ok1 || !ok2 || changed <= 0 ||
+			read < lockedTooMuch || read < lockedTooMuch*changed {
 			continue
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "rows read per call", Value: known.Of(read), Source: c.Source(), Sampled: c.Sampled,
+			What: "rows read per call", Value: known.Of(read), Source: c.Source(),
 			Text: fmt.Sprintf("%s reads %s rows per call to change %s, and locks each that it reads.",
 				session.Clip(c.Fingerprint), unit.Count(read), unit.Count(changed)),
 		})
-		f.Suggestion = fmt.Sprintf("Give %s an index that leads to the rows that it changes: it locks %s for each of "+
+		f.Suggestion = fmt.Sprintf("Give %s an index that finds the rows that it changes: it locks %s for each of "+
 			"them. ", session.Clip(c.Fingerprint), unit.Count(read/max(changed, 1))) + f.Suggestion
 		return
 	}

@@ -116,12 +116,14 @@ func TestDeadlocks(t *testing.T) {
 
 // met is the report of two sessions that each hold one kind of lock on an index of shop.stock and want another.
 func met(held, wanted string) string {
+	const record = "Record lock, heap no 2 PHYSICAL RECORD: n_fields 2; compact format; info bits 0\n" +
+		" 0: len 4; hex 80000001; asc ;;\n"
 	side := func(n, trx, sql string) string {
 		lock := "RECORD LOCKS space id 4 page no 4 n bits 80 index PRIMARY of table `shop`.`stock` trx id " + trx + " "
 		return "*** (" + n + ") TRANSACTION:\nTRANSACTION " + trx + ", ACTIVE 0 sec\nMySQL thread id " + n +
 			", OS thread handle 13, query id 1" + n + " 10.0.0.7 app updating\n" + sql + "\n\n*** (" + n +
-			") HOLDS THE LOCK(S):\n" + lock + held + "\n\n*** (" + n + ") WAITING FOR THIS LOCK TO BE GRANTED:\n" +
-			lock + wanted + " waiting\n\n"
+			") HOLDS THE LOCK(S):\n" + lock + held + "\n" + record + "\n*** (" + n +
+			") WAITING FOR THIS LOCK TO BE GRANTED:\n" + lock + wanted + " waiting\n" + record + "\n"
 	}
 	return "\nLATEST DETECTED DEADLOCK\n" + side("1", "25", "UPDATE stock SET pieces = 4 WHERE shelf = 2") +
 		side("2", "26", "UPDATE stock SET pieces = 5 WHERE shelf = 3") + "*** WE ROLL BACK TRANSACTION (2)\n"
@@ -138,7 +140,9 @@ func TestDeadlockKinds(t *testing.T) {
 		}
 	}
 	f("lock_mode X locks gap before rec", "lock_mode X locks gap before rec insert intention", "a gap in an index",
-		"ON DUPLICATE KEY UPDATE", "ORDER BY")
+		"READ COMMITTED", "ORDER BY")
+	f("lock mode S locks gap before rec", "lock_mode X locks gap before rec insert intention", "met a duplicate",
+		"one session at a time", "READ COMMITTED")
 	f("lock mode S locks rec but not gap", "lock_mode X locks rec but not gap", "share the lock on one record",
 		"FOR UPDATE in place of FOR SHARE", "sort them")
 	f("lock_mode X locks rec but not gap", "lock_mode X locks rec but not gap", "in different order",

@@ -11,14 +11,6 @@ import (
 // index that is added does not help them while the hint is there.
 func indexHints(v *advise.View, all []group) []finding.Finding { return only(v, all, indexHint) }
 
-// hintOf is what of a hint tells findings about the same columns apart.
-func hintOf(x scan) []string {
-	if x.hint == "" {
-		return nil
-	}
-	return []string{x.hint}
-}
-
 // withoutHint says what to do about a hint. The statement has to change first, so that there is no action.
 func withoutHint(v *advise.View, x scan, w wish, f *finding.Finding) {
 	f.Cause = fmt.Sprintf("The statement says %s: the server may use no other index of %s. ", x.hint,

@@ -24,7 +24,11 @@ func report(v *advise.View, g group) finding.Finding {
 		Rule: x.rule, Confidence: x.sure,
 		Subject: finding.Subject{Tables: []schema.Ref{ref}, Columns: w.Columns},
 	}
-	f.ID = finding.MakeID(f.Rule, slices.Concat([]string{ref.String()}, w.Columns, hintOf(x))...)
+	key := append([]string{ref.String()}, w.Columns...)
+	if x.hint != "" { // several may keep the server from the same columns
+		key = append(key, x.hint)
+	}
+	f.ID = finding.MakeID(f.Rule, key...)
 	for _, y := range g.scans {
 		share += y.sec() / v.Total
 		f.Subject.Classes = append(f.Subject.Classes, y.c.ID)

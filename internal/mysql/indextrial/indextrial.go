@@ -188,11 +188,11 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		f.Action.Index))); err != nil {
 		return not("the private server refuses the index: %v", err)
 	}
-	again := ddl.DropIndexSQL(f.Action.Table, f.Action.Index.Name)
+	drop := ddl.DropIndexSQL(f.Action.Table, f.Action.Index.Name) // a verdict may take the action away
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the server is a private one
 		defer cancel()
-		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", again))
+		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", drop))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+
 		ddl.Name(f.Action.Table))); err != nil {

@@ -252,8 +252,11 @@ func (c couple) explain(v *advise.View, f *finding.Finding) {
 			"error log. Locks on rows in different order, on gaps before an insert, and shared locks that are to " +
 			"become exclusive ones each need another change." + retry
 		f.Falsify = "Disproved if the application loses no transaction to error 1213."
-		f.Unobserved = append(f.Unobserved, "Which kind of deadlock it is: the locks of the pair were not in what was "+
-			"captured.")
+		why := "the locks of the pair were not in what was captured."
+		if len(c.locks) > 0 {
+			why = "the locks that the text shows do not explain the wait of each side."
+		}
+		f.Unobserved = append(f.Unobserved, "Which kind of deadlock it is: "+why)
 	}
 }
 
